@@ -25,9 +25,12 @@ E_SPLAT=13	# the kernel complained: WARN, BUG, KASAN, lockdep, ...
 E_TIMEOUT=14	# a time-out
 }
 
-# The same text in every locale; no umask that hides files from ourselves.
+# The same text in every locale; no umask that hides files from ourselves; an
+# error in $(...) is one; and no variable of our make may reach the kernel's.
 export LC_ALL=C
 umask 022
+shopt -s inherit_errexit
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 : "${BASE:=6.12}" "${KERNEL:=series}" "${FLAVOUR:=vm}" "${CPUS:=4}"
@@ -36,12 +39,12 @@ export BASE KERNEL FLAVOUR CPUS APPEND CMD WB_START
 B=$TOP/build/$BASE
 LOGS=$TOP/build/log
 
-# die [-CODE] MESSAGE: one line that says what is wrong and what mends it.
+# die [E_CODE] MESSAGE: one line that says what is wrong and what mends it.
 die()
 {
 	local code=$E_FAIL
 
-	case $1 in -[0-9]*) code=${1#-}; shift ;; esac
+	case $1 in E_*) code=${!1}; shift ;; esac
 	echo "${0##*/}: $*" >&2
 	exit "$code"
 }
@@ -61,13 +64,13 @@ step()
 check_vars()
 {
 	[[ -f $TOP/base/$BASE && $BASE =~ ^[0-9.]+$ ]] ||
-		die -$E_USAGE "BASE=$BASE: no such base; use one of: $(ls "$TOP/base")"
+		die E_USAGE "BASE=$BASE: no such base; use one of: $(ls "$TOP/base")"
 	[[ $KERNEL =~ ^(series|base)$ ]] ||
-		die -$E_USAGE "KERNEL=$KERNEL: use KERNEL=series or KERNEL=base"
+		die E_USAGE "KERNEL=$KERNEL: use KERNEL=series or KERNEL=base"
 	[[ $FLAVOUR =~ ^(vm|debug)$ ]] ||
-		die -$E_USAGE "FLAVOUR=$FLAVOUR: use FLAVOUR=vm or FLAVOUR=debug"
+		die E_USAGE "FLAVOUR=$FLAVOUR: use FLAVOUR=vm or FLAVOUR=debug"
 	[[ $CPUS =~ ^[1-9][0-9]?$ && $CPUS -le 64 ]] ||
-		die -$E_USAGE "CPUS=$CPUS: use a number from 1 to 64"
+		die E_USAGE "CPUS=$CPUS: use a number from 1 to 64"
 }
 
 # lock: one run at a time in this checkout.  Scripts that this one calls hold
@@ -77,7 +80,7 @@ lock()
 	[[ ${WB_LOCK:-} != "$TOP" ]] || return 0
 	mkdir -p "$TOP/build"
 	exec 9>>"$TOP/build/.lock"
-	flock -n 9 || die -$E_BUSY "another run works in this checkout" \
+	flock -n 9 || die E_BUSY "another run works in this checkout" \
 		"($(tail -n 1 "$TOP/build/.lock")); wait for it, or end it"
 	echo "pid $$: ${0##*/}, since $(date +%T)" >"$TOP/build/.lock"
 	export WB_LOCK=$TOP
@@ -96,7 +99,7 @@ unlock()
 need_tool()
 {
 	command -v "$1" >/dev/null ||
-		die -$E_MISSING "no $1; run: scripts/deps.sh $2"
+		die E_MISSING "no $1; run: scripts/deps.sh $2"
 }
 
 # need_space GIB WHAT-FOR
@@ -106,7 +109,7 @@ need_space()
 
 	mkdir -p "$TOP/build"
 	have=$(df -Pk "$TOP/build" | awk 'NR == 2 { print int($4 / 1048576) }')
-	[[ $have -ge $1 ]] || die -$E_MISSING \
+	[[ $have -ge $1 ]] || die E_MISSING \
 		"$2 needs $1 GiB and $TOP/build has $have GiB free; make room there"
 }
 
