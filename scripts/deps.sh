@@ -50,9 +50,8 @@ main()
 	[[ ${#missing[@]} -gt 0 ]] || return 0
 	[[ $(id -u) -eq 0 ]] || die E_MISSING "missing packages; run:" \
 		"sudo apt-get install --no-install-recommends ${missing[*]}"
-	export -f install_all
 	run_logged "install ${#missing[@]} packages" \
-		bash -c 'install_all "$@"' - "${missing[@]}" ||
+		strict install_all "${missing[@]}" ||
 		die E_MISSING "cannot install: ${missing[*]};" \
 			"see build/log, then: apt-get update"
 }

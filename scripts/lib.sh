@@ -113,6 +113,15 @@ need_space()
 		"$2 needs $1 GiB and $TOP/build has $have GiB free; make room there"
 }
 
+# strict FUNCTION ARGUMENT...: run it in a bash of its own in which an error
+# ends it, wherever the caller stands.  It sees exported variables only.
+strict()
+{
+	# shellcheck disable=SC2016
+	bash -euo pipefail -O inherit_errexit \
+		-c "$(declare -f)"$'\n"$@"' - "$@"
+}
+
 # run_ticker NAME: the progress of run_logged, until its parent ends.
 run_ticker()
 {
@@ -138,7 +147,8 @@ run_ticker()
 
 # run_logged NAME COMMAND...: run it with its output in build/log/NAME.log and
 # show how long it takes; PROGRESS may name a command that prints how far it
-# is.  On failure show the log's end.  Returns the command's status.
+# is.  On failure show the log's end.  Returns the command's status.  A
+# function of the caller's needs strict in front of it.
 run_logged()
 {
 	local name=$1 log=$LOGS/${1//[ \/]/-}.log rc=0 ticker
