@@ -321,8 +321,7 @@ finish_pending()
 	[[ -n $(ref $PENDING) ]] || return 0
 	rm -f "$TREE/.git/index.lock" "$TREE/.git/HEAD.lock"
 	g checkout -q -f -B series $PENDING
-	[[ ! -f $TREE/.git/workbench-hash.new ]] || commit_pending
-	g update-ref -d $PENDING
+	commit_pending
 }
 
 isolate_git

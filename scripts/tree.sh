@@ -47,6 +47,7 @@ main()
 {
 	"$TOP/scripts/base.sh"
 	lock
+	[[ ! -d $B/refresh.ready ]] || "$TOP/scripts/refresh.sh"
 	finish_pending
 	compose_tree
 	[[ ${1:-} != base ]] || base_tree
