@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The depots of an IOVA domain: magazines that no CPU holds, one depot a class.
+ *
+ * A CPU that has used up both of its magazines trades one here: an empty one
+ * against a full one, or the other way round. Magazines are conserved by a trade,
+ * so that a steady load neither allocates nor frees any.
+ *
+ * What is kept follows the working set. A depot remembers the fewest magazines
+ * of each kind that it held over an interval; that many were not needed, and a
+ * quarter of them goes: full ones back to the tree, empty ones to the slab. An
+ * idle domain's depots thus melt away, and what frees on one CPU and allocations
+ * on another would pile up is bounded by what they use.
+ *
+ * Capacity follows contention. A class starts with small magazines, and moves on
+ * to larger ones when trips come often or meet on the lock (Bonwick and Adams
+ * size magazines so), up to what the address space bound allows. Smaller ones
+ * are retired as they come back empty. A depot that has been empty and unused for
+ * an interval starts over.
+ *
+ * Invariants:
+ *
+ * D1  Magazines on the full list are full, those on the empty list are empty.
+ * D2  min_full <= nr_full and min_empty <= nr_empty.
+ * D3  Trips run with interrupts off and allocate nothing. Magazines come from
+ *     allocations that missed (iova-rcache.c) and from the supply work.
+ * D4  Ranges leave for the tree IOVA_BATCH at a time, from process context, with
+ *     no lock held in between.
+ * D5  The supply work may queue the trim work. The trim work queues nothing but
+ *     itself, so that cancelling the two in this order is final.
+ */
+#include "iova-internal.h"
+
+#include <trace/events/iommu_iova.h>
+
+static unsigned int depot_cap_start(const struct iova_depot *depot)
+{
+	return min_t(unsigned int, IOVA_MAG_MIN, depot->cap_max);
+}
+
+/**
+ * iova_depot_init - set up a depot without magazines
+ * @depot: depot
+ * @order: its class
+ * @shift: log2 of the domain's granule in bytes
+ *
+ * Context: nobody else may know the depot yet.
+ */
+void iova_depot_init(struct iova_depot *depot, unsigned int order,
+		     unsigned int shift)
+{
+	spin_lock_init(&depot->lock);
+	depot->cap_max = clamp(IOVA_MAG_BYTES >> (order + shift),
+			       1, IOVA_MAG_MAX);
+	depot->cap = depot_cap_start(depot);
+}
+
+/**
+ * iova_mag_alloc - allocate an empty magazine
+ * @cap: ranges it shall hold, at least 1
+ * @gfp: allocation flags
+ *
+ * Context: as @gfp allows.
+ * Return: the magazine, to be freed by kfree(); NULL without memory.
+ */
+struct iova_mag *iova_mag_alloc(unsigned int cap, gfp_t gfp)
+{
+	struct iova_mag *mag;
+
+	mag = kmalloc(struct_size(mag, pfns, cap), gfp | __GFP_NOWARN);
+	if (mag) {
+		mag->next = NULL;
+		mag->nr = 0;
+		mag->cap = cap;
+	}
+	return mag;
+}
+
+/**
+ * iova_mag_drain - give all ranges of a magazine back to the tree
+ * @iovad: domain
+ * @mag: magazine that the caller has taken out of CPU and depot
+ * @trim: account the tree lock to background trimming
+ *
+ * Context: any.
+ */
+void iova_mag_drain(struct iova_domain *iovad, struct iova_mag *mag, bool trim)
+{
+	while (mag->nr) {
+		unsigned int nr = min_t(unsigned int, mag->nr, IOVA_BATCH);
+
+		mag->nr -= nr;
+		iova_free_batch(iovad, mag->pfns + mag->nr, nr, trim);
+	}
+}
+
+static struct iova_mag *list_pop(struct iova_mag **list, unsigned int *nr)
+{
+	struct iova_mag *mag = *list;
+
+	WRITE_ONCE(*list, mag->next);
+	mag->next = NULL;
+	(*nr)--;
+	return mag;
+}
+
+static void list_push(struct iova_mag **list, unsigned int *nr,
+		      struct iova_mag *mag)
+{
+	mag->next = *list;
+	WRITE_ONCE(*list, mag);
+	(*nr)++;
+}
+
+/* Take the lock for a trip, and count what decides on the capacity. */
+static void trip_begin(struct iova_depot *depot)
+{
+	lockdep_assert_irqs_disabled();
+
+	if (!spin_trylock(&depot->lock)) {
+		spin_lock(&depot->lock);
+		depot->contended++;
+	}
+	depot->locks++;
+	depot->trips++;
+
+	if (depot->cap < depot->cap_max &&
+	    (depot->trips >= IOVA_GROW_TRIPS ||
+	     depot->contended >= IOVA_GROW_CONTENDED)) {
+		/* Keep the footprint, with the header, a power of two. */
+		WRITE_ONCE(depot->cap,
+			   min(2 * depot->cap + 2, depot->cap_max));
+		depot->trips = 0;
+		depot->contended = 0;
+	}
+}
+
+static void trip_end(struct iova_rcache *rcache, unsigned int order, bool full)
+{
+	struct iova_depot *depot = &rcache->depot[order];
+
+	depot->min_full = min(depot->min_full, depot->nr_full);
+	depot->min_empty = min(depot->min_empty, depot->nr_empty);
+	trace_iova_depot_exchange(rcache->iovad, order, full, depot->nr_full,
+				  depot->nr_empty);
+	spin_unlock(&depot->lock);
+
+	if (!delayed_work_pending(&rcache->trim))
+		queue_delayed_work(system_unbound_wq, &rcache->trim,
+				   IOVA_TRIM_DELAY);
+}
+
+/* Put an empty magazine on the list, or retire it if it has been outgrown. */
+static void depot_give_empty(struct iova_rcache *rcache,
+			     struct iova_depot *depot, struct iova_mag *mag)
+{
+	lockdep_assert_held(&depot->lock);
+
+	if (mag->cap >= depot->cap) {
+		list_push(&depot->empty, &depot->nr_empty, mag);
+		return;
+	}
+	kfree(mag);
+	depot->wanted++;
+	queue_work(system_unbound_wq, &rcache->supply);
+}
+
+/**
+ * iova_depot_take_full - trade an empty magazine for a full one
+ * @rcache: caches
+ * @order: class
+ * @mag: an empty magazine, or NULL to take without giving; replaced
+ *
+ * Context: irqs off, the lock of the CPU that @mag belongs to held.
+ * Return: true if there was a full one.
+ */
+bool iova_depot_take_full(struct iova_rcache *rcache, unsigned int order,
+			  struct iova_mag **mag)
+{
+	struct iova_depot *depot = &rcache->depot[order];
+	struct iova_mag *full = NULL;
+
+	/* A stale answer costs a trip, or a miss; neither matters. */
+	if (!READ_ONCE(depot->full))
+		return false;
+
+	trip_begin(depot);
+	if (depot->full) {
+		full = list_pop(&depot->full, &depot->nr_full);
+		if (*mag)
+			depot_give_empty(rcache, depot, *mag);
+		*mag = full;
+	}
+	trip_end(rcache, order, true);
+	return full;
+}
+
+/**
+ * iova_depot_take_empty - trade a full magazine for an empty one
+ * @rcache: caches
+ * @order: class
+ * @mag: a full magazine, or NULL to take without giving; replaced
+ *
+ * Where there is none, one is ordered for the next time.
+ *
+ * Context: irqs off, the lock of the CPU that @mag belongs to held.
+ * Return: true if there was an empty one.
+ */
+bool iova_depot_take_empty(struct iova_rcache *rcache, unsigned int order,
+			   struct iova_mag **mag)
+{
+	struct iova_depot *depot = &rcache->depot[order];
+	struct iova_mag *empty = NULL;
+
+	trip_begin(depot);
+	if (depot->empty) {
+		empty = list_pop(&depot->empty, &depot->nr_empty);
+		if (*mag)
+			list_push(&depot->full, &depot->nr_full, *mag);
+		*mag = empty;
+	} else {
+		depot->wanted++;
+		queue_work(system_unbound_wq, &rcache->supply);
+	}
+	trip_end(rcache, order, false);
+	return empty;
+}
+
+/**
+ * iova_depot_drain - give the ranges of one full magazine back to the tree
+ * @rcache: caches
+ * @order: class
+ *
+ * Context: any.
+ * Return: ranges given back; 0 if the depot has no full magazine.
+ */
+unsigned int iova_depot_drain(struct iova_rcache *rcache, unsigned int order)
+{
+	struct iova_depot *depot = &rcache->depot[order];
+	struct iova_mag *mag = NULL;
+	unsigned long flags;
+	unsigned int nr;
+
+	spin_lock_irqsave(&depot->lock, flags);
+	if (depot->full) {
+		mag = list_pop(&depot->full, &depot->nr_full);
+		depot->min_full = min(depot->min_full, depot->nr_full);
+	}
+	spin_unlock_irqrestore(&depot->lock, flags);
+	if (!mag)
+		return 0;
+
+	nr = mag->nr;
+	iova_mag_drain(rcache->iovad, mag, false);
+	kfree(mag);
+	return nr;
+}
+
+/**
+ * iova_depot_destroy - free the magazines of a depot
+ * @depot: depot
+ *
+ * The ranges in them stay live: the tree is torn down with them.
+ *
+ * Context: no other user is left.
+ */
+void iova_depot_destroy(struct iova_depot *depot)
+{
+	while (depot->full)
+		kfree(list_pop(&depot->full, &depot->nr_full));
+	while (depot->empty)
+		kfree(list_pop(&depot->empty, &depot->nr_empty));
+}
+
+/* Allocate what a class has asked for since the last run. */
+static void depot_supply(struct iova_rcache *rcache, struct iova_depot *depot)
+{
+	struct iova_mag *mag;
+	unsigned int wanted;
+
+	spin_lock_irq(&depot->lock);
+	wanted = min_t(unsigned int, depot->wanted, IOVA_SUPPLY_MAX);
+	depot->wanted = 0;
+	spin_unlock_irq(&depot->lock);
+
+	while (wanted--) {
+		mag = iova_mag_alloc(READ_ONCE(depot->cap), GFP_KERNEL);
+		if (!mag)
+			return;
+		spin_lock_irq(&depot->lock);
+		list_push(&depot->empty, &depot->nr_empty, mag);
+		spin_unlock_irq(&depot->lock);
+	}
+}
+
+/**
+ * iova_depot_supply_work - allocate what the free path could not
+ * @work: &iova_rcache.supply
+ *
+ * Context: process context, may sleep.
+ */
+void iova_depot_supply_work(struct work_struct *work)
+{
+	struct iova_rcache *rcache;
+	unsigned int cpu, order;
+
+	rcache = container_of(work, struct iova_rcache, supply);
+
+	for_each_set_bit(cpu, rcache->want_cpu, nr_cpu_ids) {
+		clear_bit(cpu, rcache->want_cpu);
+		if (!READ_ONCE(rcache->cpu[cpu]))
+			iova_cpu_rcache_create(rcache, cpu, GFP_KERNEL);
+	}
+
+	for (order = 0; order <= rcache->order_max; order++)
+		depot_supply(rcache, &rcache->depot[order]);
+
+	queue_delayed_work(system_unbound_wq, &rcache->trim, IOVA_TRIM_DELAY);
+}
+
+/* Move up to @cut magazines from one list to another. */
+static void list_cut(struct iova_mag **list, unsigned int *nr,
+		     unsigned int cut, struct iova_mag **to)
+{
+	unsigned int moved = 0;
+
+	while (*list && moved < cut)
+		list_push(to, &moved, list_pop(list, nr));
+}
+
+/* What to take away where the working set left @min magazines alone. */
+static unsigned int surplus(unsigned int min)
+{
+	return min_t(unsigned int, DIV_ROUND_UP(min, 4), IOVA_TRIM_MAX);
+}
+
+/* Move what a depot can do without to @cut; true while it holds anything. */
+static bool depot_cut_surplus(struct iova_rcache *rcache, unsigned int order,
+			      struct iova_mag **cut)
+{
+	struct iova_depot *depot = &rcache->depot[order];
+	bool beyond = order > READ_ONCE(rcache->order), busy;
+	unsigned int full = beyond ? IOVA_TRIM_MAX : surplus(depot->min_full);
+	unsigned int empty = beyond ? IOVA_TRIM_MAX : surplus(depot->min_empty);
+
+	lockdep_assert_held(&depot->lock);
+
+	list_cut(&depot->full, &depot->nr_full, full, cut);
+	list_cut(&depot->empty, &depot->nr_empty, empty, cut);
+	if (*cut)
+		trace_iova_depot_trim(rcache->iovad, order, depot->nr_full,
+				      depot->nr_empty);
+
+	busy = depot->nr_full || depot->nr_empty;
+	if (!busy && !depot->trips)
+		WRITE_ONCE(depot->cap, depot_cap_start(depot));
+	depot->min_full = depot->nr_full;
+	depot->min_empty = depot->nr_empty;
+	depot->trips = 0;
+	depot->contended = 0;
+	return busy;
+}
+
+static bool depot_trim(struct iova_rcache *rcache, unsigned int order)
+{
+	struct iova_depot *depot = &rcache->depot[order];
+	struct iova_mag *cut = NULL, *mag;
+	bool busy;
+
+	spin_lock_irq(&depot->lock);
+	busy = depot_cut_surplus(rcache, order, &cut);
+	spin_unlock_irq(&depot->lock);
+
+	while (cut) {
+		mag = cut;
+		cut = mag->next;
+		iova_mag_drain(rcache->iovad, mag, true);
+		kfree(mag);
+		cond_resched();
+	}
+	return busy;
+}
+
+/**
+ * iova_depot_trim_work - give back what the working set has left alone
+ * @work: &iova_rcache.trim
+ *
+ * Runs once an interval while any depot holds a magazine.
+ *
+ * Context: process context, may sleep.
+ */
+void iova_depot_trim_work(struct work_struct *work)
+{
+	struct iova_rcache *rcache;
+	unsigned int order;
+	bool busy = false;
+
+	rcache = container_of(to_delayed_work(work), struct iova_rcache, trim);
+
+	for (order = 0; order <= rcache->order_max; order++)
+		busy |= depot_trim(rcache, order);
+
+	if (busy)
+		queue_delayed_work(system_unbound_wq, &rcache->trim,
+				   IOVA_TRIM_DELAY);
+}

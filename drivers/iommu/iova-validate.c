@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Checks of the IOVA range tree: every rule that iova-tree.c promises, and an
+ * oracle that answers a search the slow way.
+ *
+ * Both derive all they need from the ranges themselves, so that nothing that
+ * the tree has computed is taken for granted.
+ */
+#include "iova-internal.h"
+
+static struct iova *to_iova(struct rb_node *node)
+{
+	return rb_entry_safe(node, struct iova, node);
+}
+
+/* First free pfn above @prev, or above nothing where it is NULL: T2. */
+static unsigned long free_from(struct iova_domain *iovad, struct iova *prev)
+{
+	return prev ? max(prev->pfn_hi + 1, iovad->start_pfn) :
+		      iovad->start_pfn;
+}
+
+/*
+ * The highest start of a request that lies in [lo, hi); by arithmetic on the
+ * request alone, not on what the tree keeps of the gap.
+ */
+static bool highest_start(unsigned long lo, unsigned long hi,
+			  unsigned long size, bool aligned, unsigned long *pfn)
+{
+	unsigned long step = aligned ? roundup_pow_of_two(size) : 1;
+	unsigned long start;
+
+	if (hi <= lo || hi - lo < size)
+		return false;
+	start = (hi - size) / step * step;
+	if (start < lo)
+		return false;
+	*pfn = start;
+	return true;
+}
+
+/* Largest aligned request that [lo, hi) can take, by trying sizes. */
+static unsigned long slow_fit(unsigned long lo, unsigned long hi)
+{
+	unsigned long fit = 0, bit = 1UL << (BITS_PER_LONG - 1), pfn;
+
+	/* What fits at one size fits at each smaller one: build it bitwise. */
+	for (; bit; bit >>= 1) {
+		if ((fit | bit) > IOVA_SIZE_MAX)
+			continue;
+		if (highest_start(lo, hi, fit | bit, true, &pfn))
+			fit |= bit;
+	}
+	return fit;
+}
+
+static const char *check_room(struct iova *iova)
+{
+	unsigned long gap = iova->pfn_lo > iova->gap_lo ?
+			    iova->pfn_lo - iova->gap_lo : 0;
+	unsigned long fit = slow_fit(iova->gap_lo, iova->pfn_lo);
+	struct iova *child[] = { to_iova(iova->node.rb_left),
+				 to_iova(iova->node.rb_right) };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(child); i++) {
+		if (!child[i])
+			continue;
+		gap = max(gap, child[i]->room.gap);
+		fit = max(fit, child[i]->room.fit);
+	}
+	if (iova->room.gap != gap)
+		return "T3: longest gap of a subtree is wrong";
+	/* The anchor's gap may exceed what a request can ask for. */
+	if (min(iova->room.fit, IOVA_SIZE_MAX) != fit)
+		return "T3: largest fit of a subtree is wrong";
+	return NULL;
+}
+
+/**
+ * iova_tree_validate - check every rule of the range tree
+ * @iovad: domain
+ *
+ * Context: tree lock held. Visits every range.
+ * Return: NULL, or what is wrong.
+ */
+const char *iova_tree_validate(struct iova_domain *iovad)
+{
+	struct iova *iova = NULL, *prev = NULL;
+	unsigned long ranges = 0;
+	struct rb_node *node;
+	const char *wrong;
+
+	lockdep_assert_held(&iovad->iova_rbtree_lock);
+
+	for (node = rb_first(&iovad->rbroot); node; node = rb_next(node)) {
+		iova = to_iova(node);
+		if (iova->pfn_lo > iova->pfn_hi)
+			return "T1: a range ends before it starts";
+		if (prev && prev->pfn_hi >= iova->pfn_lo)
+			return "T1: ranges overlap or are out of order";
+		if (iova->gap_lo != free_from(iovad, prev))
+			return "T2: a gap does not start where it should";
+		wrong = check_room(iova);
+		if (wrong)
+			return wrong;
+		prev = iova;
+		ranges++;
+	}
+	if (iova != &iovad->anchor || iova->pfn_lo != IOVA_ANCHOR)
+		return "T4: the anchor is not on top";
+	if (ranges - 1 != iovad->stats.ranges)
+		return "T4: ranges are not what was counted";
+	return NULL;
+}
+
+/**
+ * iova_tree_oracle - search for the highest free place the slow way
+ * @iovad: domain
+ * @req: what to search for
+ * @pfn: on success, first pfn of the place
+ *
+ * Context: tree lock held. Visits every range.
+ * Return: whether there is a place.
+ */
+bool iova_tree_oracle(struct iova_domain *iovad, const struct iova_request *req,
+		      unsigned long *pfn)
+{
+	unsigned long end = min(req->limit, IOVA_ANCHOR - 1) + 1, start;
+	struct iova *iova, *prev = NULL;
+	struct rb_node *node;
+	bool found = false;
+
+	lockdep_assert_held(&iovad->iova_rbtree_lock);
+
+	if (!req->size || req->size > IOVA_SIZE_MAX)
+		return false;
+
+	for (node = rb_first(&iovad->rbroot); node; node = rb_next(node)) {
+		iova = to_iova(node);
+		if (highest_start(free_from(iovad, prev),
+				  min(iova->pfn_lo, end), req->size,
+				  req->aligned, &start)) {
+			*pfn = start;
+			found = true;
+		}
+		prev = iova;
+	}
+	return found;
+}
