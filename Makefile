@@ -13,11 +13,12 @@ FLAVOUR ?= vm
 CPUS ?= 4
 APPEND ?=
 CMD ?=
+SUITES ?=
 
 # A `$` in CMD or APPEND is the guest's.
 override CMD := $(value CMD)
 override APPEND := $(value APPEND)
-export BASE KERNEL FLAVOUR CPUS APPEND CMD
+export BASE KERNEL FLAVOUR CPUS APPEND CMD SUITES
 
 # $(call one-of,VARIABLE,VALUES,TEXT): refuse anything else, one line, exit 2.
 one-of = $(if $(filter-out 1,$(words $($1)))$(filter-out $2,$($1)),\

@@ -4,6 +4,11 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+suites()
+{
+	sed -n 's/^\([a-z-]*\)\t.*/\1/p' "$TOP/tests/suites" | xargs
+}
+
 sed -n -e 's/^## \(.*\)/\n\1:/p' \
 	-e 's/^\([a-z-]*\): ## \(.*\)/\1\t\2/p' "$TOP/Makefile" |
 	awk -F '\t' 'NF == 2 { printf "  make %-13s %s\n", $1, $2; next } 1'
@@ -17,6 +22,7 @@ Variables:
   CPUS=4               of the guest, 1 to 64 (vm)
   APPEND="..."         added to the kernel's command line (vm)
   CMD="..."            run this in the guest instead of a shell (vm)
+  SUITES="..."         run only these (check): $(suites)
 
 Exit codes of the scripts; make shows them as "Error N" and exits 2 itself:
 END

@@ -148,17 +148,27 @@ run_ticker()
 # run_logged NAME COMMAND...: run it with its output in build/log/NAME.log and
 # show how long it takes; PROGRESS may name a command that prints how far it
 # is.  On failure show the log's end.  Returns the command's status.  A
-# function of the caller's needs strict in front of it.
+# function of the caller's needs strict in front of it.  The command has a
+# process group of its own, so that it ends as a whole when this script must.
 run_logged()
 {
-	local name=$1 log=$LOGS/${1//[ \/]/-}.log rc=0 ticker
+	local name=$1 log=$LOGS/${1//[ \/]/-}.log rc=0 ticker child traps
 
 	shift
 	mkdir -p "$LOGS"
 	step "$name"
 	run_ticker "$name" 9>&- </dev/null &
 	ticker=$!
-	"$@" </dev/null >"$log" 2>&1 || rc=$?
+	traps=$(trap -p INT TERM)
+	set -m
+	"$@" </dev/null >"$log" 2>&1 &
+	child=$!
+	set +m
+	# shellcheck disable=SC2064 # this very child
+	trap "kill -TERM -- -$child; kill $ticker; exit 130" INT TERM
+	wait "$child" || rc=$?
+	trap - INT TERM
+	eval "$traps"
 	kill "$ticker" 2>/dev/null || :
 	wait "$ticker" 2>/dev/null || :
 	[[ ! -t 2 ]] || printf '\r\033[K' >&2

@@ -210,7 +210,7 @@ run_tests()
 		else
 			failed=1
 			echo "not ok $n ${name#test_}"
-			sed 's/^/# /' "$log"
+			sed 's/^/# | /' "$log"
 		fi
 		rm -rf "${SCRATCH:?}/$name"
 	done

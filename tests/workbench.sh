@@ -234,7 +234,7 @@ test_killed_while_fetching_then_repeated()
 	while [[ ! -s $(echo build/6.12/base.tmp/*.deb) ]]; do
 		sleep 0.05
 	done
-	kill -KILL -- "-$pid"
+	pkill -KILL -s "$pid"	# the session: children too
 	wait "$pid" || :
 	make -s tree
 	equal "$(series_id build/6.12/linux)" \

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Run the suites that tests/suites lists, or those that SUITES names, and count
+# their results.  The last line is "N passed, N failed[, N skipped]".
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+LIST=$TOP/tests/suites
+PASSED=0
+FAILED=0
+SKIPPED=0
+
+# listed: "name minutes command..." of each suite.
+listed()
+{
+	sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$LIST"
+}
+
+# how_far: for run_logged.
+how_far()
+{
+	awk -v so_far=1 -f "$TOP/scripts/tap.awk" "$LOGS/check-$SUITE.log" |
+		awk '{ print $1 " passed, " $2 " failed so far" }'
+}
+
+# run_suite NAME MINUTES COMMAND...
+run_suite()
+{
+	local log=$LOGS/check-$1.log counts rc=0 begin=$SECONDS
+
+	SUITE=$1
+	PROGRESS=how_far TAIL=0 run_logged "check-$1" \
+		timeout -k 30 "${2}m" "${@:3}" || rc=$?
+	awk -f "$TOP/scripts/tap.awk" "$log" >"$log.count"
+	read -r -a counts <"$log.count"
+	case $rc in
+	0) ;;
+	124 | 137) echo "ended after $2 minutes" >>"$log.count" ;;
+	*) [[ ${counts[1]} -gt 0 ]] || echo "exit status $rc" >>"$log.count" ;;
+	esac
+	counts[1]=$(($(wc -l <"$log.count") - 1))
+	sed -n "2,\$s,^,FAIL $1: ,p" "$log.count"
+	[[ ${counts[1]} -eq 0 ]] || echo "     $1: see ${log#"$TOP"/}"
+	echo "$1: ${counts[0]} passed, ${counts[1]} failed," \
+		"${counts[2]} skipped ($((SECONDS - begin)) s)"
+	PASSED=$((PASSED + counts[0]))
+	FAILED=$((FAILED + counts[1]))
+	SKIPPED=$((SKIPPED + counts[2]))
+}
+
+check_names()
+{
+	local name
+
+	for name in ${SUITES:-}; do
+		listed | grep -q "^${name}[[:space:]]" ||
+			die E_USAGE "SUITES=$name: no such suite; use:" \
+				"$(listed | awk '{ print $1 }' | xargs)"
+	done
+}
+
+main()
+{
+	local name minutes command
+
+	check_names
+	"$TOP/scripts/deps.sh"
+	lock
+	cd "$TOP"
+	while read -r name minutes command; do
+		[[ -z ${SUITES:-} || " $SUITES " = *" $name "* ]] || continue
+		# shellcheck disable=SC2086 # a command and its arguments
+		run_suite "$name" "$minutes" $command
+	done < <(listed)
+	if [[ $SKIPPED -gt 0 ]]; then
+		echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+	else
+		echo "$PASSED passed, $FAILED failed"
+	fi
+	[[ $FAILED -eq 0 ]] || exit "$E_TEST"
+}
+
+main
