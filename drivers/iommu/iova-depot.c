@@ -114,6 +114,7 @@ static void list_push(struct iova_mag **list, unsigned int *nr,
 
 /* Take the lock for a trip, and count what decides on the capacity. */
 static void trip_begin(struct iova_depot *depot)
+	__acquires(&depot->lock)
 {
 	lockdep_assert_irqs_disabled();
 
@@ -135,9 +136,11 @@ static void trip_begin(struct iova_depot *depot)
 	}
 }
 
-static void trip_end(struct iova_rcache *rcache, unsigned int order, bool full)
+static void trip_end(struct iova_rcache *rcache, struct iova_depot *depot,
+		     bool full)
+	__releases(&depot->lock)
 {
-	struct iova_depot *depot = &rcache->depot[order];
+	unsigned int order = depot - rcache->depot;
 
 	depot->min_full = min(depot->min_full, depot->nr_full);
 	depot->min_empty = min(depot->min_empty, depot->nr_empty);
@@ -191,7 +194,7 @@ bool iova_depot_take_full(struct iova_rcache *rcache, unsigned int order,
 			depot_give_empty(rcache, depot, *mag);
 		*mag = full;
 	}
-	trip_end(rcache, order, true);
+	trip_end(rcache, depot, true);
 	return full;
 }
 
@@ -222,7 +225,7 @@ bool iova_depot_take_empty(struct iova_rcache *rcache, unsigned int order,
 		depot->wanted++;
 		queue_work(system_unbound_wq, &rcache->supply);
 	}
-	trip_end(rcache, order, false);
+	trip_end(rcache, depot, false);
 	return empty;
 }
 
@@ -399,6 +402,9 @@ void iova_depot_trim_work(struct work_struct *work)
 
 	for (order = 0; order <= rcache->order_max; order++)
 		busy |= depot_trim(rcache, order);
+
+	if (IS_ENABLED(CONFIG_IOMMU_IOVA_DEBUG))
+		iova_debug_check_tree(rcache->iovad);
 
 	if (busy)
 		queue_delayed_work(system_unbound_wq, &rcache->trim,

@@ -322,9 +322,19 @@ struct iova_domain_stats {
 void iova_domain_get_stats(struct iova_domain *iovad,
 			   struct iova_domain_stats *stats);
 
+/* Ranges up to which a debug kernel checks searches, and whole trees. */
+#define IOVA_CHECK_SEARCH_MAX	256
+#define IOVA_CHECK_TREE_MAX	8192
+
 /* iova-validate.c; only with CONFIG_IOMMU_IOVA_DEBUG */
 const char *iova_tree_validate(struct iova_domain *iovad);
 bool iova_tree_oracle(struct iova_domain *iovad, const struct iova_request *req,
 		      unsigned long *pfn);
+void iova_debug_check_search(struct iova_domain *iovad,
+			     const struct iova_request *req,
+			     struct iova *next, unsigned long pfn);
+void iova_debug_check_tree(struct iova_domain *iovad);
+void iova_debug_check_free(struct iova_domain *iovad, unsigned long pfn,
+			   unsigned long size);
 
 #endif

@@ -25,10 +25,12 @@
  * R3  Nothing exists for a CPU or a class before its first use.
  * R4  What a CPU parks in a class is bounded by 2 * max(IOVA_MAG_BYTES, size of
  *     the class) bytes.
- * R5  A range goes into class k only while k <= rcache->order, which is read
- *     under the CPU's lock. Whoever lowers it drains each CPU under the same
- *     lock afterwards, so that nothing is left above.
- * R6  pfn 0 is in no class: it stands for failure.
+ * R5  A class is open on a CPU that is not dead, up to rcache->order; both are
+ *     looked at under the CPU's lock before a magazine is put into an empty
+ *     slot, and a class without magazines parks nothing. Whoever closes classes
+ *     takes their magazines away under the same lock afterwards, so that
+ *     nothing is left behind.
+ * R6  pfn 0 is never live in a domain with caches, and stands for failure.
  *
  * A task that reads its CPU's number and then migrates uses the magazines of
  * the CPU it was on. The lock makes that correct, and it is rare.
@@ -111,27 +113,36 @@ static unsigned int class_batch(struct iova_cpu_class *class)
 	return min(batch, room / 2 + 1);
 }
 
-/* A miss is a use: see to it that what is taken can be freed into something. */
-static void class_fit_out(struct iova_rcache *rcache, unsigned int order,
-			  struct iova_cpu_class *class)
+/* Whether ranges may be parked here: R5. */
+static bool class_is_open(struct iova_rcache *rcache,
+			  struct iova_cpu_rcache *cpu, unsigned int order)
 {
+	lockdep_assert_held(&cpu->lock);
+
+	return !cpu->dead && order <= READ_ONCE(rcache->order);
+}
+
+/* A miss is a use: see to it that what is taken can be freed into something. */
+static void class_fit_out(struct iova_rcache *rcache,
+			  struct iova_cpu_rcache *cpu, unsigned int order)
+{
+	struct iova_cpu_class *class = &cpu->class[order];
 	struct iova_mag **slot = class->loaded ? &class->prev : &class->loaded;
 
-	if (!*slot)
+	if (!*slot && class_is_open(rcache, cpu, order))
 		*slot = iova_mag_alloc(READ_ONCE(rcache->depot[order].cap),
 				       GFP_ATOMIC);
 }
 
 /*
- * The loaded magazine could not serve. Returns a range, or 0 and in @batch what
- * to take from the tree.
+ * The loaded magazine could not serve. Returns a range from elsewhere on the
+ * CPU or from the depot; or 0, and in @batch what to take from the tree.
  */
-static noinline unsigned long class_pop_slow(struct iova_rcache *rcache,
-					     unsigned int order,
-					     struct iova_cpu_class *class,
-					     unsigned long last,
-					     unsigned int *batch)
+static unsigned long class_pop(struct iova_rcache *rcache,
+			       struct iova_cpu_rcache *cpu, unsigned int order,
+			       unsigned long last, unsigned int *batch)
 {
+	struct iova_cpu_class *class = &cpu->class[order];
 	unsigned long pfn;
 
 	if (!mag_has_any(class->loaded) && mag_has_any(class->prev))
@@ -153,7 +164,7 @@ static noinline unsigned long class_pop_slow(struct iova_rcache *rcache,
 	if (pfn)
 		return pfn;
 
-	class_fit_out(rcache, order, class);
+	class_fit_out(rcache, cpu, order);
 	*batch = class_batch(class);
 	return 0;
 }
@@ -173,10 +184,8 @@ static unsigned int stash(struct iova_rcache *rcache, unsigned int order,
 
 	spin_lock_irqsave(&cpu->lock, flags);
 	mag = cpu->class[order].loaded;
-	if (order <= READ_ONCE(rcache->order)) {
-		while (n < nr && mag_room(mag))
-			mag_push(mag, pfns[n++]);
-	}
+	while (n < nr && mag_room(mag))
+		mag_push(mag, pfns[n++]);
 	spin_unlock_irqrestore(&cpu->lock, flags);
 
 	return n;
@@ -203,6 +212,32 @@ static unsigned long refill(struct iova_rcache *rcache, unsigned int order,
 	return pfns[0];
 }
 
+/* What iova_rcache_get() does where the loaded magazine cannot serve. */
+static noinline unsigned long rcache_get_slow(struct iova_rcache *rcache,
+					      unsigned int order,
+					      unsigned long limit)
+{
+	unsigned int this_cpu = raw_smp_processor_id(), batch = 1;
+	struct iova_cpu_rcache *cpu = READ_ONCE(rcache->cpu[this_cpu]);
+	unsigned long last, flags, pfn;
+
+	if (limit < (1UL << order) - 1)
+		return 0;
+	last = limit - ((1UL << order) - 1);
+
+	if (!cpu)
+		cpu = iova_cpu_rcache_create(rcache, this_cpu, GFP_ATOMIC);
+	if (cpu) {
+		spin_lock_irqsave(&cpu->lock, flags);
+		pfn = class_pop(rcache, cpu, order, last, &batch);
+		spin_unlock_irqrestore(&cpu->lock, flags);
+		if (pfn)
+			return pfn;
+	}
+
+	return refill(rcache, order, limit, batch);
+}
+
 /**
  * iova_rcache_get - allocate a whole range of a class
  * @rcache: caches
@@ -217,71 +252,77 @@ static unsigned long refill(struct iova_rcache *rcache, unsigned int order,
 unsigned long iova_rcache_get(struct iova_rcache *rcache, unsigned int order,
 			      unsigned long limit)
 {
-	unsigned int this_cpu = raw_smp_processor_id(), batch = 1;
-	unsigned long last, flags, pfn;
 	struct iova_cpu_class *class;
 	struct iova_cpu_rcache *cpu;
+	unsigned long flags, pfn;
 	struct iova_mag *mag;
 
-	/* The highest first pfn that keeps the range at or below the limit. */
-	if (unlikely(limit < (1UL << order) - 1))
-		return 0;
-	last = limit - ((1UL << order) - 1);
-
-	cpu = READ_ONCE(rcache->cpu[this_cpu]);
-	if (unlikely(!cpu)) {
-		cpu = iova_cpu_rcache_create(rcache, this_cpu, GFP_ATOMIC);
-		if (!cpu)
-			return refill(rcache, order, limit, 1);
-	}
+	cpu = READ_ONCE(rcache->cpu[raw_smp_processor_id()]);
+	if (unlikely(!cpu))
+		return rcache_get_slow(rcache, order, limit);
 
 	spin_lock_irqsave(&cpu->lock, flags);
 	class = &cpu->class[order];
 	mag = class->loaded;
-	if (likely(mag && mag->nr && mag->pfns[mag->nr - 1] <= last)) {
-		pfn = mag->pfns[--mag->nr];
-		class->hits++;
-	} else {
-		pfn = class_pop_slow(rcache, order, class, last, &batch);
+	if (likely(mag && mag->nr)) {
+		pfn = mag->pfns[mag->nr - 1];
+		/* Cannot wrap: what is live ends below the anchor. */
+		if (likely(pfn + (1UL << order) - 1 <= limit)) {
+			mag->nr--;
+			class->hits++;
+			spin_unlock_irqrestore(&cpu->lock, flags);
+			return pfn;
+		}
 	}
 	spin_unlock_irqrestore(&cpu->lock, flags);
 
-	return likely(pfn) ? pfn : refill(rcache, order, limit, batch);
+	return rcache_get_slow(rcache, order, limit);
 }
 
-/*
- * The loaded magazine has no room. Returns true with the range parked, or false
- * with up to IOVA_BATCH ranges in @spill, and their number in @nr, for the tree.
- */
-static noinline bool class_push_slow(struct iova_rcache *rcache,
-				     unsigned int order,
-				     struct iova_cpu_class *class,
-				     unsigned long pfn, unsigned long *spill,
-				     unsigned int *nr)
+/* Make room for a free and order more for the next time: the loaded one's top. */
+static unsigned int class_spill(struct iova_rcache *rcache, unsigned int order,
+				struct iova_cpu_class *class,
+				unsigned long *pfns)
 {
-	struct iova_mag *mag;
-
-	if (mag_room(class->prev) ||
-	    iova_depot_take_empty(rcache, order, &class->prev)) {
-		swap(class->loaded, class->prev);
-		mag_push(class->loaded, pfn);
-		return true;
-	}
+	struct iova_mag *mag = class->loaded;
+	unsigned int nr = 0;
 
 	class->refill = 0;
-	mag = class->loaded;
-	if (!mag)
-		return false;
-
-	while (*nr < IOVA_BATCH && mag->nr)
-		spill[(*nr)++] = mag->pfns[--mag->nr];
-	mag_push(mag, pfn);
-	trace_iova_class_spill(rcache->iovad, order, *nr);
-	return true;
+	while (mag && mag->nr && nr < IOVA_BATCH)
+		pfns[nr++] = mag->pfns[--mag->nr];
+	if (nr)
+		trace_iova_class_spill(rcache->iovad, order, nr);
+	return nr;
 }
 
-/* A free on a CPU that has never allocated: see R2. */
-static void ask_for_cpu(struct iova_rcache *rcache, unsigned int cpu)
+/* What iova_rcache_put() does where the loaded magazine has no room. */
+static noinline bool rcache_put_slow(struct iova_rcache *rcache,
+				     struct iova_cpu_rcache *cpu,
+				     unsigned int order, unsigned long pfn)
+{
+	struct iova_cpu_class *class = &cpu->class[order];
+	unsigned long pfns[IOVA_BATCH], flags;
+	unsigned int nr = 0;
+	bool room;
+
+	spin_lock_irqsave(&cpu->lock, flags);
+	if (mag_room(class->prev) ||
+	    (class_is_open(rcache, cpu, order) &&
+	     iova_depot_take_empty(rcache, order, &class->prev)))
+		swap(class->loaded, class->prev);
+	else
+		nr = class_spill(rcache, order, class, pfns);
+	room = mag_room(class->loaded);
+	if (room)
+		mag_push(class->loaded, pfn);
+	spin_unlock_irqrestore(&cpu->lock, flags);
+
+	iova_free_batch(rcache->iovad, pfns, nr, false);
+	return room;
+}
+
+/* A free on a CPU that has never allocated: R2. */
+static noinline void ask_for_cpu(struct iova_rcache *rcache, unsigned int cpu)
 {
 	if (!test_bit(cpu, rcache->want_cpu)) {
 		set_bit(cpu, rcache->want_cpu);
@@ -301,12 +342,10 @@ static void ask_for_cpu(struct iova_rcache *rcache, unsigned int cpu)
 bool iova_rcache_put(struct iova_rcache *rcache, unsigned int order,
 		     unsigned long pfn)
 {
-	unsigned int this_cpu = raw_smp_processor_id(), nr = 0;
-	unsigned long spill[IOVA_BATCH], flags;
-	struct iova_cpu_class *class;
+	unsigned int this_cpu = raw_smp_processor_id();
 	struct iova_cpu_rcache *cpu;
 	struct iova_mag *mag;
-	bool taken = false;
+	unsigned long flags;
 
 	cpu = READ_ONCE(rcache->cpu[this_cpu]);
 	if (unlikely(!cpu)) {
@@ -315,19 +354,13 @@ bool iova_rcache_put(struct iova_rcache *rcache, unsigned int order,
 	}
 
 	spin_lock_irqsave(&cpu->lock, flags);
-	class = &cpu->class[order];
-	mag = class->loaded;
-	if (unlikely(cpu->dead || order > READ_ONCE(rcache->order) || !pfn)) {
-		/* R5, R6 */
-	} else if (likely(mag && mag->nr < mag->cap)) {
+	mag = cpu->class[order].loaded;
+	if (likely(mag && mag->nr < mag->cap)) {
 		mag_push(mag, pfn);
-		taken = true;
-	} else {
-		taken = class_push_slow(rcache, order, class, pfn, spill, &nr);
+		spin_unlock_irqrestore(&cpu->lock, flags);
+		return true;
 	}
 	spin_unlock_irqrestore(&cpu->lock, flags);
 
-	if (unlikely(nr))
-		iova_free_batch(rcache->iovad, spill, nr, false);
-	return taken;
+	return rcache_put_slow(rcache, cpu, order, pfn);
 }

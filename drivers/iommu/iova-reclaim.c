@@ -58,8 +58,11 @@ static unsigned int class_drain(struct iova_rcache *rcache,
 
 		iova_free_batch(rcache->iovad, pfns, nr, false);
 		total += nr;
-		/* A busy CPU could refill as fast as this empties. */
-	} while (nr == IOVA_BATCH && total < 2 * IOVA_MAG_MAX);
+		/*
+		 * A busy CPU could park as fast as this takes. A class that is
+		 * being closed sees only the frees that were under way.
+		 */
+	} while (nr == IOVA_BATCH && (release || total < 2 * IOVA_MAG_MAX));
 
 	return total;
 }

@@ -393,5 +393,8 @@ struct iova *iova_tree_search(struct iova_domain *iovad,
 	next = search(iovad, &clipped, pfn);
 	stats->searches++;
 	stats->visited_max = max(stats->visited_max, stats->visited - before);
+	if (IS_ENABLED(CONFIG_IOMMU_IOVA_DEBUG))
+		iova_debug_check_search(iovad, &clipped, next,
+					next ? *pfn : 0);
 	return next;
 }

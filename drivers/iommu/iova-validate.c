@@ -5,6 +5,10 @@
  *
  * Both derive all they need from the ranges themselves, so that nothing that
  * the tree has computed is taken for granted.
+ *
+ * With CONFIG_IOMMU_IOVA_DEBUG the allocator calls them by itself: the oracle
+ * for each search in a small tree, the rules once a trimming interval, and a
+ * look at each range that is freed.
  */
 #include "iova-internal.h"
 
@@ -147,4 +151,76 @@ bool iova_tree_oracle(struct iova_domain *iovad, const struct iova_request *req,
 		prev = iova;
 	}
 	return found;
+}
+
+/**
+ * iova_debug_check_search - compare the result of a search with the oracle's
+ * @iovad: domain
+ * @req: what was searched for
+ * @next: what the search returned
+ * @pfn: the place it found, where @next is not NULL
+ *
+ * Context: tree lock held.
+ */
+void iova_debug_check_search(struct iova_domain *iovad,
+			     const struct iova_request *req,
+			     struct iova *next, unsigned long pfn)
+{
+	unsigned long expected;
+	bool found;
+
+	if (iovad->stats.ranges > IOVA_CHECK_SEARCH_MAX)
+		return;
+
+	found = iova_tree_oracle(iovad, req, &expected);
+	WARN_ONCE(found != !!next || (found && pfn != expected),
+		  "IOVA search for %lu pages to pfn %#lx: %s%#lx, not %#lx\n",
+		  req->size, req->limit, next ? "" : "failed, ", pfn,
+		  found ? expected : 0);
+}
+
+/**
+ * iova_debug_check_tree - complain if a tree breaks a rule
+ * @iovad: domain
+ *
+ * Context: process context.
+ */
+void iova_debug_check_tree(struct iova_domain *iovad)
+{
+	const char *wrong = NULL;
+
+	spin_lock_irq(&iovad->iova_rbtree_lock);
+	if (iovad->stats.ranges <= IOVA_CHECK_TREE_MAX)
+		wrong = iova_tree_validate(iovad);
+	spin_unlock_irq(&iovad->iova_rbtree_lock);
+
+	WARN_ONCE(wrong, "IOVA tree: %s\n", wrong);
+}
+
+/**
+ * iova_debug_check_free - complain about a free of what is not live
+ * @iovad: domain
+ * @pfn: first pfn of what is freed
+ * @size: its size in pages; the range may be longer, up to its class
+ *
+ * Context: any.
+ */
+void iova_debug_check_free(struct iova_domain *iovad, unsigned long pfn,
+			   unsigned long size)
+{
+	unsigned long flags, extent = 0, lo = 0;
+	struct iova *iova;
+
+	spin_lock_irqsave(&iovad->iova_rbtree_lock, flags);
+	iova = iova_tree_find(iovad, pfn);
+	if (iova) {
+		lo = iova->pfn_lo;
+		extent = iova_size(iova);
+	}
+	spin_unlock_irqrestore(&iovad->iova_rbtree_lock, flags);
+
+	WARN_ONCE(!iova || lo != pfn ||
+		  (extent != size && extent != roundup_pow_of_two(size)),
+		  "IOVA free of pfn %#lx, %lu pages, where %lu at %#lx are live\n",
+		  pfn, size, extent, lo);
 }

@@ -60,6 +60,7 @@ static void iova_mem_free(struct iova *iova)
 }
 
 static unsigned long iova_lock(struct iova_domain *iovad)
+	__acquires(&iovad->iova_rbtree_lock)
 {
 	unsigned long flags;
 
@@ -69,6 +70,7 @@ static unsigned long iova_lock(struct iova_domain *iovad)
 }
 
 static void iova_unlock(struct iova_domain *iovad, unsigned long flags)
+	__releases(&iovad->iova_rbtree_lock)
 {
 	spin_unlock_irqrestore(&iovad->iova_rbtree_lock, flags);
 }
@@ -488,6 +490,9 @@ void free_iova_fast(struct iova_domain *iovad, unsigned long pfn,
 {
 	struct iova_rcache *rcache = iovad->rcache;
 	unsigned int order = order_base_2(size);
+
+	if (IS_ENABLED(CONFIG_IOMMU_IOVA_DEBUG))
+		iova_debug_check_free(iovad, pfn, size);
 
 	if (likely(rcache && order <= READ_ONCE(rcache->order)) &&
 	    range_is_whole(rcache, size, order) &&
