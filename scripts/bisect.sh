@@ -12,7 +12,6 @@ set -euo pipefail
 PASSED=$B/check-passed	# one file for each commit that has
 
 # build: what run_logged runs.
-# shellcheck disable=SC2317
 build()
 {
 	configure
@@ -20,7 +19,6 @@ build()
 }
 
 # objects: for run_logged.
-# shellcheck disable=SC2317
 objects()
 {
 	echo "$(grep -c '^  \(CC\|AS\|LD\|AR\) ' "$LOG") objects"
