@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # deps.sh [GROUP...]: install what is missing of scripts/packages; without a
-# group, of all of them.  Only root installs, others are told the command.
+# group, of all of them but "root", which is the guest's.  Only root installs,
+# others are told the command.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# listed [GROUP...]: the packages of these groups.
+# listed [GROUP...]: the packages of these groups, or of all but the guest's.
 listed()
 {
 	awk -v want=" $* " '
 		/^#/ || !NF { next }
-		want == "  " || index(want, " " $1 " ") {
+		(want == "  " && $1 != "root") || index(want, " " $1 " ") {
 			for (i = 2; i <= NF; i++)
 				print $i
 		}' "$TOP/scripts/packages" | sort -u
