@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# memcslap: clients of a memcached behind the other network device.
+
+run_memcslap()
+{
+	say memcslap
+	memcached_start
+	memcslap --servers=10.1.0.2 --concurrency=4 --test=get \
+		--initial-load=1000 --execute-number="$GETS" \
+		>/out/memcslap-get.txt
+	echo "gets $((GETS * 4))" >>/out/memcslap-get.txt
+}

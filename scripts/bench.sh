@@ -1,0 +1,180 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# bench.sh run|bench: build what is missing, boot every configuration that
+# guest/bench/configs lists, measure what guest/bench/cells lists, print the
+# table and write build/report.
+#
+#	run	three rounds; the main job
+#	bench	five longer rounds, and the configurations marked "bench"
+#
+# A round boots each configuration once, so that what else the host does meets
+# all of them alike.  After the rounds come two passes that are not timed: what
+# is called how often, and what an idle guest's memory is spent on.
+#
+# With QUICK=1 in the environment there is one short round, which shows that
+# everything works and measures nothing; build/report-quick is written.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+CONFIGS=$TOP/guest/bench/configs
+MEMORY_DEVS="nvme nvme net"	# their ports' groups count, too
+
+# preset COMMAND: how long, how often, where to.
+preset()
+{
+	REPORT=$TOP/build/report
+	RAW=$TOP/build/bench
+	case $1:${QUICK:-} in
+	*:1)	ROUNDS=1 DMA_TIME=1 FIO_TIME=1 IPERF_TIME=1 GETS=100
+		REPORT+=-quick
+		RAW+=-quick ;;
+	run:*)	ROUNDS=3 DMA_TIME=1 FIO_TIME=2 IPERF_TIME=3 GETS=2000 ;;
+	bench:*) ROUNDS=5 DMA_TIME=2 FIO_TIME=4 IPERF_TIME=5 GETS=4000 ;;
+	*)	die E_USAGE "usage: bench.sh run|bench" ;;
+	esac
+	export DMA_TIME FIO_TIME IPERF_TIME GETS
+	mapfile -t NAMES < <(awk -F '\t' -v bench="$1" \
+		'/^[^#]/ && ($7 == "always" || $7 == bench) { print $1 }' \
+		"$CONFIGS")
+}
+
+# field CONFIG N: of its line.
+field()
+{
+	awk -F '\t' -v name="$1" -v n="$2" '$1 == name { print $n }' "$CONFIGS"
+}
+
+# build_module KERNEL: iova_bench.ko against that kernel.
+build_module()
+{
+	local dir=$B/iova_bench-$1
+
+	mkdir -p "$dir"
+	cp -u "$TOP"/guest/iova_bench/* "$dir"
+	run_logged "iova_bench for $1" make -C "$B/$1-vm" M="$dir" \
+		CC="ccache gcc" modules ||
+		die E_BUILD "iova_bench does not compile;" \
+			"see build/log/iova_bench-for-$1.log"
+}
+
+# prepare: what all guests need.  Sets BASE_IMAGE and SERIES_IMAGE.
+prepare()
+{
+	local kernel image
+
+	export FLAVOUR=vm
+	for kernel in base series; do
+		image=$(KERNEL=$kernel "$TOP/scripts/kernel.sh" | tail -n 1)
+		declare -g "IMAGE_$kernel=$TOP/$image"
+		build_module "$kernel"
+	done
+	rm -rf "$RAW" "$REPORT"
+	mkdir -p "$RAW" "$REPORT"
+}
+
+# how_far: for run_logged.
+how_far()
+{
+	tail -n 1 "$LOGS/$RUN/stdout.log"
+}
+
+# measure ROUND CONFIG WORKLOAD...: one guest.  Its files end in
+# RAW/ROUND-CONFIG.
+measure()
+{
+	local round=$1 config=$2 kernel rc=0
+	local -x RUN=bench-$1-$2 KERNEL BZIMAGE APPEND FILES CMD
+
+	shift 2
+	KERNEL=$(field "$config" 2)
+	BZIMAGE=IMAGE_$KERNEL
+	BZIMAGE=${!BZIMAGE}
+	APPEND=$(field "$config" 3)
+	FILES="$TOP/guest/bench $B/iova_bench-$KERNEL/iova_bench.ko"
+	CMD="KNOB=$(field "$config" 4) DMA_TIME=$DMA_TIME FIO_TIME=$FIO_TIME \
+		IPERF_TIME=$IPERF_TIME GETS=$GETS /guest/files/bench/run.sh $*"
+	rm -rf "${RAW:?}/$round-$config"
+	echo "load=$(cut -d ' ' -f 1-3 /proc/loadavg)" >"$RAW/load"
+	PROGRESS=how_far run_logged "$RUN" "$TOP/scripts/vm.sh" || rc=$?
+	mv "$LOGS/$RUN" "$RAW/$round-$config"
+	mv "$RAW/load" "$RAW/$round-$config/load"
+	if [[ $rc -ne 0 ]]; then
+		echo "bench.sh: $config: no result; see" \
+			"${RAW#"$TOP"/}/$round-$config" >&2
+		exit "$rc"
+	fi
+}
+
+# rounds: the timed part.
+rounds()
+{
+	local round name workloads n=0 total=$((ROUNDS * ${#NAMES[@]})) begin
+
+	begin=$(elapsed)
+	for ((round = 1; round <= ROUNDS; round++)); do
+		for name in "${NAMES[@]}"; do
+			workloads="dma fio iperf3 memcslap"
+			case $name in
+			stock-lazy | series-lazy) workloads+=" search" ;;
+			esac
+			step "round $round of $ROUNDS, guest $((++n)) of $total"
+			# shellcheck disable=SC2086 # words
+			measure "$round" "$name" $workloads
+		done
+	done
+	step "$total guests in $(($(elapsed) - begin)) s"
+}
+
+# untimed: counts, and memory.
+untimed()
+{
+	local name
+
+	for name in stock-lazy series-lazy series-tuned; do
+		measure counts "$name" counts
+	done
+	for name in off stock-lazy series-lazy; do
+		CPUS=16 DEVS=$MEMORY_DEVS APPEND_MORE=slab_nomerge \
+			measure memory "$name" memory
+	done
+}
+
+# host_facts: what it ran on.
+host_facts()
+{
+	echo "date=$(date -u +'%F %T UTC')"
+	echo "command=bench.sh $1${QUICK:+, QUICK=$QUICK}"
+	echo "rounds=$ROUNDS"
+	echo "configs=${NAMES[*]}"
+	echo "seconds=dma $DMA_TIME, fio $FIO_TIME, iperf3 $IPERF_TIME; $GETS gets"
+	echo "host_cpu=$(sed -n 's/^model name\s*: //p' /proc/cpuinfo |
+		sort | uniq -c | xargs)"
+	echo "host_kernel=$(uname -r)"
+	echo "load_before=$LOAD"
+	echo "qemu=$(qemu-system-x86_64 --version | head -n 1)"
+	echo "accelerator=$(cut -d ' ' -f 1 "$TOP/build/kvm" 2>/dev/null ||
+		echo tcg)"
+	echo "base=$(git -C "$B/linux" log -1 --format=%s base)"
+	echo "series=$(git -C "$B/linux" rev-parse series)"
+	echo "raw=${RAW#"$TOP"/}"
+}
+
+main()
+{
+	[[ $# -eq 1 ]] || die E_USAGE "usage: bench.sh run|bench"
+	preset "$1"
+	"$TOP/scripts/deps.sh" tree build guest bench
+	lock
+	prepare
+	LOAD=$(cut -d ' ' -f 1-3 /proc/loadavg)
+	rounds
+	untimed
+	host_facts "$1" >"$REPORT/host"
+	python3 -B "$TOP/scripts/report" collect "$RAW" "$REPORT" ||
+		die E_TEST "cannot read the results; see ${RAW#"$TOP"/}"
+	python3 -B "$TOP/scripts/report" table "$REPORT" ||
+		die E_TEST "the results are incomplete; see ${RAW#"$TOP"/}"
+	step "done: ${REPORT#"$TOP"/}/index.html"
+}
+
+main "$@"

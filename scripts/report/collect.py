@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Read what the tools wrote in the guests."""
+
+import json
+import re
+from pathlib import Path
+
+
+class BadOutput(Exception):
+    """A tool's output is not what is expected."""
+
+
+def find(pattern, text, path):
+    """The groups of the only match, as numbers."""
+    match = re.search(pattern, text, re.M)
+    if not match:
+        raise BadOutput(f"{path}: no {pattern!r}")
+    return [float(group) for group in match.groups()]
+
+
+def parse_dma(path):
+    """Average latencies of dma_map_benchmark, in us."""
+    text = path.read_text()
+    (mapped,) = find(r"^average map latency\(us\):([0-9.]+)", text, path)
+    (unmapped,) = find(r"^average unmap latency\(us\):([0-9.]+)", text, path)
+    return {"map": mapped, "unmap": unmapped, "sum": mapped + unmapped}
+
+
+def parse_fio(path):
+    """Read requests per second."""
+    text = path.read_text()
+    job = json.loads(text[text.index("{"):])["jobs"][0]
+    if job["error"]:
+        raise BadOutput(f"{path}: fio's error {job['error']}")
+    return {"rate": job["read"]["iops"]}
+
+
+def parse_iperf3(path):
+    """Mbit/s that arrived."""
+    end = json.loads(path.read_text())["end"]
+    return {"rate": end["sum_received"]["bits_per_second"] / 1e6}
+
+
+def parse_memcslap(path):
+    """Requests per second."""
+    text = path.read_text()
+    (seconds,) = find(r"^\s*Took ([0-9.]+) seconds to read data", text, path)
+    (gets,) = find(r"^gets ([0-9]+)", text, path)
+    return {"rate": gets / seconds}
+
+
+def numbers(path):
+    """NAME VALUE, NAME:VALUE lines as a dictionary."""
+    found = {}
+    for name, value in re.findall(r"^(\w+):? *([0-9.]+)\b", path.read_text(),
+                                  re.M):
+        found[name] = float(value)
+    return found
+
+
+def parse_search(path):
+    """Mean and worst allocation of iova_bench, in us."""
+    found = numbers(path)
+    return {"mean": found["mean_ns"] / 1e3, "worst": found["worst_ns"] / 1e3}
+
+
+def parse_counts(path):
+    """Calls per 100,000 maps."""
+    found = numbers(path)
+    maps = found["alloc_iova_fast"] / 1e5
+    return {"searches": found.get("alloc_iova", 0) / maps,
+            "tree_locks": found.get("tree_lock", 0) / maps,
+            "invalidations": found.get("qi_submit_sync", 0) / maps}
+
+
+def parse_memory(path):
+    """Memory that the kernel cannot give back, in kB."""
+    found = numbers(path)
+    return {"unreclaimable": found["SUnreclaim"] + found["Percpu"],
+            "magazines": found.get("magazines", 0)}
+
+
+PARSERS = {name[len("parse_"):]: parser for name, parser in globals().items()
+           if name.startswith("parse_")}
+
+
+def collect(run, cells):
+    """Yield (workload, case, metric, value) of all that RUN's guest wrote."""
+    for cell in cells:
+        for path in Path(run, "out").glob(f"{cell.workload}-{cell.case}.*"):
+            try:
+                values = PARSERS[cell.workload](path)
+            except (ValueError, KeyError, IndexError) as error:
+                raise BadOutput(f"{path}: {error!r}") from error
+            for metric, value in values.items():
+                yield cell.workload, cell.case, metric, value
+
+
+def read_facts(run):
+    """The guest's KEY=VALUE facts."""
+    lines = Path(run, "out", "facts").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines)

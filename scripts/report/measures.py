@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The measures that the series is held against, computed from the data."""
+
+from dataclasses import dataclass
+
+FASTER, RATES, COST, COUNT = "faster", "rate", "cost", "count"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One row: what is compared, how, and what is wanted.
+
+    kind says how the figure is made of config and reference: FASTER and RATES
+    are times better (wanted: at least), COST is config/reference (wanted: at
+    most), COUNT is config's own figure (wanted: at most).
+    """
+
+    work: str
+    cell: tuple             # workload, case, metric
+    config: str
+    reference: str
+    kind: str
+    wanted: float
+    aim: float = None
+
+
+MEASURES = (
+    Measure("alloc_iova, 2 pages, 400,000 ranges, mean",
+            ("search", "400000", "mean"), "series-lazy", "stock-lazy",
+            FASTER, 500, 2000),
+    Measure("256 KiB map+unmap, lazy, 4 threads, knob 1M",
+            ("dma", "256K-t4", "sum"), "series-tuned", "stock-lazy",
+            FASTER, 8, 10),
+    Measure("1 MiB map+unmap, lazy, 4 threads, knob 1M",
+            ("dma", "1M-t4", "sum"), "series-tuned", "stock-lazy",
+            FASTER, 1.5, 2),
+    Measure("4 KiB map+unmap, lazy, 1 thread",
+            ("dma", "4K-t1", "sum"), "series-lazy", "stock-lazy",
+            COST, 1.05, 0.8),
+    Measure("fio 256k randread, lazy, knob 1M",
+            ("fio", "256k", "rate"), "series-tuned", "stock-lazy",
+            RATES, 1.5, 1.7),
+    Measure("memory of magazines, idle, 16 CPUs, 8 groups",
+            ("memory", "idle", "magazines"), "series-lazy", "stock-lazy",
+            COST, 0.1),
+    Measure("tree-lock acquisitions per 100,000 maps of 4 KiB",
+            ("counts", "4K-t4", "tree_locks"), "series-tuned", None,
+            COUNT, 0),
+    Measure("tree-lock acquisitions per 100,000 maps of 1 MiB",
+            ("counts", "1M-t4", "tree_locks"), "series-tuned", None,
+            COUNT, 0),
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A measure with what was measured; figure is None if nothing was."""
+
+    measure: Measure
+    figure: float = None
+
+    @property
+    def verdict(self):
+        """One of: aim, met, MISSED, not measured."""
+        measure, figure = self.measure, self.figure
+        if figure is None:
+            return "not measured"
+        if measure.aim is not None and self._reaches(measure.aim):
+            return "aim"
+        return "met" if self._reaches(measure.wanted) else "MISSED"
+
+    def _reaches(self, mark):
+        if self.measure.kind in (FASTER, RATES):
+            return self.figure >= mark
+        return self.figure <= mark
+
+    def text(self, figure):
+        """A figure of this measure, for people."""
+        if figure is None:
+            return ""
+        if self.measure.kind == FASTER:
+            return f"{figure:,.3g}x faster" if figure < 100 else \
+                f"{figure:,.0f}x faster"
+        if self.measure.kind == RATES:
+            return f"{figure:.2f}x IOPS"
+        return f"{figure:.2f}x" if self.measure.kind == COST else \
+            f"{figure:,.0f}"
+
+
+def figure_of(measure, results):
+    """What a measure comes to; None if it was not measured."""
+    value = results.get(*measure.cell, measure.config)
+    base = value if measure.kind == COUNT else \
+        results.get(*measure.cell, measure.reference)
+    if value is None or base is None:
+        return None
+    if measure.kind == COUNT:
+        return value.median
+    over, under = (base, value) if measure.kind == FASTER else (value, base)
+    return over.median / under.median if under.median else None
+
+
+def judge(results):
+    """A Verdict for each measure."""
+    return [Verdict(measure, figure_of(measure, results))
+            for measure in MEASURES]
