@@ -154,10 +154,10 @@ void iova_tree_init(struct iova_domain *iovad)
 	anchor->pfn_lo = IOVA_ANCHOR;
 	anchor->pfn_hi = IOVA_ANCHOR;
 	anchor->gap_lo = iovad->start_pfn;
-	iova_compute_room(anchor, false);
 
 	iovad->rbroot = RB_ROOT;
 	rb_link_node(&anchor->node, NULL, &iovad->rbroot.rb_node);
+	iova_compute_room(anchor, false);
 	rb_insert_augmented(&anchor->node, &iovad->rbroot, &iova_augment);
 }
 
