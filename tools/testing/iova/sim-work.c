@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Time, and work that waits for it.
+ */
+#include <pthread.h>
+#include <unistd.h>
+
+#include <linux/workqueue.h>
+
+#include "sim.h"
+
+static pthread_mutex_t work_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work_done = PTHREAD_COND_INITIALIZER;
+static LIST_HEAD(queue);
+static struct work_struct *running;
+static pthread_t runner;
+static unsigned long now;
+
+bool sim_queue_work(struct work_struct *work, unsigned long delay)
+{
+	bool queued = false;
+
+	pthread_mutex_lock(&work_mutex);
+	if (!work->pending) {
+		WRITE_ONCE(work->pending, true);
+		work->due = now + delay;
+		list_add_tail(&work->entry, &queue);
+		queued = true;
+	}
+	pthread_mutex_unlock(&work_mutex);
+	return queued;
+}
+
+bool cancel_work_sync(struct work_struct *work)
+{
+	bool pending;
+
+	might_sleep();
+	pthread_mutex_lock(&work_mutex);
+	do {
+		pending = work->pending;
+		if (pending) {
+			list_del(&work->entry);
+			WRITE_ONCE(work->pending, false);
+		}
+		if (running != work)
+			break;
+		/* It may queue itself once more before it ends. */
+		sim_check(!pthread_equal(runner, pthread_self()), "itself");
+		pthread_cond_wait(&work_done, &work_mutex);
+	} while (1);
+	pthread_mutex_unlock(&work_mutex);
+	return pending;
+}
+
+/* The work that is due first, by @until; NULL if there is none. */
+static struct work_struct *first_due(unsigned long until)
+{
+	struct work_struct *work, *first = NULL;
+
+	list_for_each_entry(work, &queue, entry) {
+		if (work->due <= until && (!first || work->due < first->due))
+			first = work;
+	}
+	return first;
+}
+
+static bool run_one(unsigned long until)
+{
+	struct work_struct *work;
+
+	pthread_mutex_lock(&work_mutex);
+	work = first_due(until);
+	if (work) {
+		if (work->due > now && until != ~0UL)
+			now = work->due;
+		list_del(&work->entry);
+		WRITE_ONCE(work->pending, false);
+		running = work;
+		runner = pthread_self();
+		pthread_mutex_unlock(&work_mutex);
+
+		work->func(work);
+
+		pthread_mutex_lock(&work_mutex);
+		running = NULL;
+		pthread_cond_broadcast(&work_done);
+	}
+	pthread_mutex_unlock(&work_mutex);
+	return work;
+}
+
+unsigned int sim_run_work(void)
+{
+	return sim_advance(0);
+}
+
+unsigned int sim_advance(unsigned long ms)
+{
+	unsigned long until = now + ms;
+	unsigned int ran = 0;
+
+	while (run_one(until))
+		ran++;
+	now = until;
+	return ran;
+}
+
+bool sim_work_pending(void)
+{
+	return !list_empty(&queue);
+}
+
+void *sim_worker(void *stop)
+{
+	while (!READ_ONCE(*(bool *)stop)) {
+		if (!run_one(~0UL))
+			usleep(100);
+	}
+	return NULL;
+}

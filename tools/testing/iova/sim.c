@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Failing, warning, sleeping and chance.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <linux/spinlock.h>
+
+#include "sim.h"
+
+_Thread_local unsigned long sim_seed = 1;
+unsigned int sim_warnings;
+
+static bool warnings_expected;
+
+void sim_die(const char *file, int line, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fprintf(stderr, "# %s:%d: ", file, line);
+	vfprintf(stderr, fmt, args);
+	fprintf(stderr, " (cpu %u, seed %lu)\n", sim_cpu, sim_seed);
+	va_end(args);
+	abort();
+}
+
+void sim_expect_warnings(bool expect)
+{
+	warnings_expected = expect;
+}
+
+void sim_warn(const char *file, int line, const char *condition)
+{
+	if (!warnings_expected)
+		sim_die(file, line, "WARN_ON(%s)", condition);
+	sim_warnings++;
+}
+
+void might_sleep(void)
+{
+	sim_check(!sim_irqs_disabled(), "sleeps with interrupts off");
+}
+
+static _Thread_local u64 random_state;
+static _Thread_local unsigned long random_seed;
+
+u64 sim_random(void)
+{
+	if (random_seed != sim_seed || !random_state) {
+		random_seed = sim_seed;
+		random_state = (sim_seed + 1) * 0x9e3779b97f4a7c15ull;
+	}
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * 0x2545f4914f6cdd1dull;
+}
+
+unsigned long sim_random_below(unsigned long n)
+{
+	return (sim_random() >> 11) % n;
+}
