@@ -34,7 +34,7 @@ $(call one-of,CPUS,$(shell seq 64),a number from 1 to 64)
 
 ## The two commands that do everything, from nothing
 run: ## install, get the base, compose, build, boot, tune, measure; table and build/report/
-	@scripts/bench.sh run
+	@scripts/deps.sh && scripts/bench.sh run
 check: ## all tests; the last line counts them
 	@scripts/check.sh
 

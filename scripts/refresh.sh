@@ -297,7 +297,7 @@ write_series()
 		claims=$(claims_of "$name")
 		kind="patch"
 		[[ -z $claims ]] || kind=group
-		printf '%s' "${PREFIX[$name]:-}"
+		printf '%s' "${PREFIX[$name]-$'\n'}"
 		if [[ ${KIND[$name]:-} = "$kind" ]]; then
 			echo "${LINE[$name]}"
 		else
