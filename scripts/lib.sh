@@ -119,7 +119,7 @@ strict()
 {
 	# shellcheck disable=SC2016
 	bash -euo pipefail -O inherit_errexit \
-		-c "$(declare -f)"$'\n"$@"' - "$@"
+		-c '. /dev/fd/8; exec 8<&-; "$@"' "$0" "$@" 8< <(declare -f)
 }
 
 # run_ticker NAME: the progress of run_logged, until its parent ends.
