@@ -157,7 +157,7 @@ static unsigned long class_pop(struct iova_rcache *rcache,
 	}
 
 	class->misses++;
-	if (!mag_has_any(class->loaded) &&
+	if (!mag_has_any(class->loaded) && class_is_open(rcache, cpu, order) &&
 	    iova_depot_take_full(rcache, order, &class->loaded))
 		pfn = mag_pop(class->loaded, last);
 	trace_iova_class_miss(rcache->iovad, order, last, pfn);
