@@ -6,7 +6,7 @@ set -euo pipefail
 
 suites()
 {
-	sed -n 's/^\([a-z-]*\)\t.*/\1/p' "$TOP/tests/suites" | xargs
+	sed -n 's/^\([a-z-]*\)[[:space:]].*/\1/p' "$TOP/tests/suites" | xargs
 }
 
 sed -n -e 's/^## \(.*\)/\n\1:/p' \

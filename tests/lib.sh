@@ -7,7 +7,7 @@
 REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # unset what `make check` exports: each test is a run of its own
-unset BASE KERNEL FLAVOUR CPUS APPEND CMD WB_START WB_LOCK SUITES
+unset BASE KERNEL FLAVOUR CPUS APPEND CMD WB_START SUITES
 
 # fake_source DIR SUBLEVEL: a kernel's source as far as these tests need one.
 fake_source()
