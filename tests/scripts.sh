@@ -225,6 +225,31 @@ test_series_survives_git_am()
 	diff -r first build/6.12/series
 }
 
+test_lint_finds_what_is_wrong()
+{
+	workbench .
+	installed
+	cp "$REPO/.shellcheckrc" .
+	echo /scripts/ >>.gitignore	# what is linted elsewhere
+	printf 'F:\tdrivers/iommu/\n' >MAINTAINERS
+	mkdir docs
+	printf 'a line\n' >docs/licence.txt
+	printf 'SPDX-License-Identifier: GPL-2.0 \nno end' >docs/space.txt
+	# shellcheck disable=SC2016
+	printf '#!/bin/bash\n# SPDX-License-Identifier: GPL-2.0\necho $1\n' \
+		>docs/shell
+	! scripts/lint.sh spdx whitespace shellcheck maintainers >out ||
+		fail 'all is well'
+	grep -qx '# docs/licence.txt: no SPDX.*' out
+	grep -qx '# docs/space.txt:1: trailing whitespace.' out
+	grep -qx '# docs/space.txt: no newline at end' out
+	grep -q '^# docs/shell:3:6: .*SC2086' out
+	grep -qx '# include/linux/iova.h: no F: line of MAINTAINERS has it' out
+	! grep -q '^# drivers/iommu/.*no F:' out || fail 'too much'
+	equal "$(grep -c '^not ok' out)" 4 checks
+	refused 2 'no check foo' scripts/lint.sh foo
+}
+
 test_count_of_passes()
 {
 	workbench .
