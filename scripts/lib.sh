@@ -114,12 +114,14 @@ need_space()
 }
 
 # strict FUNCTION ARGUMENT...: run it in a bash of its own in which an error
-# ends it, wherever the caller stands.  It sees exported variables only.
+# ends it, wherever the caller stands.  Of variables it sees those of this file
+# and exported ones.
 strict()
 {
 	# shellcheck disable=SC2016
 	bash -euo pipefail -O inherit_errexit \
-		-c '. /dev/fd/8; exec 8<&-; "$@"' "$0" "$@" 8< <(declare -f)
+		-c '. /dev/fd/8; exec 8<&-; "$@"' "$0" "$@" \
+		8< <(declare -p TOP B LOGS "${!E_@}"; declare -f)
 }
 
 # run_ticker NAME: the progress of run_logged, until its parent ends.
