@@ -114,18 +114,22 @@ static unsigned int others_step(struct iova_reclaim *reclaim)
 	return nr;
 }
 
-/* Ask the owner; what comes back lands in the caches, so start over once. */
-static void parked_step(struct iova_reclaim *reclaim)
+/*
+ * Ask the owner, once. What comes back lands in the tree, which is worth a look,
+ * or in the caches, which the steps after that go through again.
+ */
+static bool parked_step(struct iova_reclaim *reclaim)
 {
 	struct iova_domain *iovad = reclaim->rcache->iovad;
 
 	reclaim->stage = IOVA_RECLAIM_OTHERS;
 	if (reclaim->parked || !iovad->flush_parked)
-		return;
+		return false;
 
 	iovad->flush_parked(iovad);
 	reclaim->parked = true;
 	reclaim->stage = IOVA_RECLAIM_LOCAL;
+	return true;
 }
 
 /**
@@ -133,8 +137,8 @@ static void parked_step(struct iova_reclaim *reclaim)
  * @reclaim: how far it has come; all zero but for rcache at first
  *
  * Context: any.
- * Return: true if something was given back, so that another look for a place is
- * worth it; false when nothing is left.
+ * Return: true if something may have been given back, so that another look for
+ * a place is worth it; false when nothing is left.
  */
 bool iova_reclaim_step(struct iova_reclaim *reclaim)
 {
@@ -155,7 +159,7 @@ bool iova_reclaim_step(struct iova_reclaim *reclaim)
 				reclaim->stage = IOVA_RECLAIM_PARKED;
 			break;
 		case IOVA_RECLAIM_PARKED:
-			parked_step(reclaim);
+			nr = parked_step(reclaim);
 			break;
 		case IOVA_RECLAIM_OTHERS:
 			nr = others_step(reclaim);
