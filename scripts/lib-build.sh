@@ -39,12 +39,26 @@ kmake()
 		-j"$(nproc)" "$@"
 }
 
+# not_held: what the fragments ask for and .config has not.
+not_held()
+{
+	fragments | grep -v '# optional$' |
+		sed -n 's/^\(CONFIG_[A-Z0-9_]*\)=[ym].*/\1/p' | sort -u |
+		comm -23 - <(sed -n 's/^\(CONFIG_[A-Z0-9_]*\)=.*/\1/p' \
+			"$OUT/.config" | sort -u)
+}
+
 # configure: OUT/.config, the same for the same fragments and commit.
 configure()
 {
+	local missing
+
 	mkdir -p "$OUT"
-	fragments >"$OUT/fragments"
+	fragments | sed 's/[[:space:]]*# optional$//' >"$OUT/fragments"
 	kmake -s KCONFIG_ALLCONFIG="$OUT/fragments" allnoconfig
+	missing=$(not_held | xargs)
+	[[ -z $missing ]] || die E_BUILD "configs/ asks for what this kernel" \
+		"cannot have; mend there: $missing"
 }
 
 # warnings LOG: its compiler or sparse warnings, without line numbers.
