@@ -7,8 +7,8 @@
 #	run	three rounds; the main job
 #	bench	five longer rounds, and the configurations marked "bench"
 #
-# A round boots each configuration once, so that what else the host does meets
-# all of them alike.  After the rounds come two passes that are not timed: what
+# A round boots each configuration once, every second round backwards, so that
+# what else the host does meets all of them alike.  After the rounds come two passes that are not timed: what
 # is called how often, and what an idle guest's memory is spent on.
 #
 # With QUICK=1 in the environment there is one short round, which shows that
@@ -17,7 +17,12 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 CONFIGS=$TOP/guest/bench/configs
-MEMORY_DEVS="nvme nvme net"	# their ports' groups count, too
+# Sixteen CPUs and, with those of bridges and the guest's disks, eight groups.
+IDLE_CPUS=16
+IDLE_DEVS=nvme
+IDLE_QEMU="-device e1000e"
+# Requests of 1 MiB need a disk that takes them.
+DISK="-global nvme.mdts=9"
 
 # preset COMMAND: how long, how often, where to.
 preset()
@@ -32,7 +37,7 @@ preset()
 	bench:*) ROUNDS=5 DMA_TIME=2 FIO_TIME=4 IPERF_TIME=5 GETS=4000 ;;
 	*)	die E_USAGE "usage: bench.sh run|bench" ;;
 	esac
-	export DMA_TIME FIO_TIME IPERF_TIME GETS
+	export CPUS=4
 	mapfile -t NAMES < <(awk -F '\t' -v bench="$1" \
 		'/^[^#]/ && ($7 == "always" || $7 == bench) { print $1 }' \
 		"$CONFIGS")
@@ -82,37 +87,42 @@ how_far()
 # RAW/ROUND-CONFIG.
 measure()
 {
-	local round=$1 config=$2 kernel rc=0
-	local -x RUN=bench-$1-$2 KERNEL BZIMAGE APPEND FILES CMD
+	local round=$1 config=$2 load rc=0
+	local -x RUN=bench-$1-$2 KERNEL BZIMAGE FILES CMD APPEND=$APPEND
+	local -x QEMU_EXTRA=${QEMU_EXTRA:-$DISK}
 
 	shift 2
 	KERNEL=$(field "$config" 2)
 	BZIMAGE=IMAGE_$KERNEL
 	BZIMAGE=${!BZIMAGE}
-	APPEND=$(field "$config" 3)
+	APPEND+=" $(field "$config" 3)"
 	FILES="$TOP/guest/bench $B/iova_bench-$KERNEL/iova_bench.ko"
 	CMD="KNOB=$(field "$config" 4) DMA_TIME=$DMA_TIME FIO_TIME=$FIO_TIME \
 		IPERF_TIME=$IPERF_TIME GETS=$GETS /guest/files/bench/run.sh $*"
 	rm -rf "${RAW:?}/$round-$config"
-	echo "load=$(cut -d ' ' -f 1-3 /proc/loadavg)" >"$RAW/load"
+	load=$(cut -d ' ' -f 1-3 /proc/loadavg)
 	PROGRESS=how_far run_logged "$RUN" "$TOP/scripts/vm.sh" || rc=$?
-	mv "$LOGS/$RUN" "$RAW/$round-$config"
-	mv "$RAW/load" "$RAW/$round-$config/load"
+	[[ ! -d $LOGS/$RUN ]] || mv "$LOGS/$RUN" "$RAW/$round-$config"
 	if [[ $rc -ne 0 ]]; then
 		echo "bench.sh: $config: no result; see" \
 			"${RAW#"$TOP"/}/$round-$config" >&2
 		exit "$rc"
 	fi
+	echo "host_load=$load" >>"$RAW/$round-$config/out/facts"
 }
 
 # rounds: the timed part.
 rounds()
 {
-	local round name workloads n=0 total=$((ROUNDS * ${#NAMES[@]})) begin
+	local round name order workloads n=0 begin
+	local total=$((ROUNDS * ${#NAMES[@]}))
 
 	begin=$(elapsed)
 	for ((round = 1; round <= ROUNDS; round++)); do
-		for name in "${NAMES[@]}"; do
+		order=("${NAMES[@]}")
+		[[ $((round % 2)) -eq 1 ]] ||
+			mapfile -t order < <(printf '%s\n' "${NAMES[@]}" | tac)
+		for name in "${order[@]}"; do
 			workloads="dma fio iperf3 memcslap"
 			case $name in
 			stock-lazy | series-lazy) workloads+=" search" ;;
@@ -134,8 +144,8 @@ untimed()
 		measure counts "$name" counts
 	done
 	for name in off stock-lazy series-lazy; do
-		CPUS=16 DEVS=$MEMORY_DEVS APPEND_MORE=slab_nomerge \
-			measure memory "$name" memory
+		CPUS=$IDLE_CPUS DEVS=$IDLE_DEVS QEMU_EXTRA=$IDLE_QEMU \
+			APPEND=slab_nomerge measure memory "$name" memory
 	done
 }
 

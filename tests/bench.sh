@@ -89,6 +89,73 @@ line()
 	grep "$2" "$1"
 }
 
+# a_guest DIR: what the tools write, cut to what is read.
+a_guest()
+{
+	mkdir -p "$1/out"
+	echo "release=6.12" >"$1/out/facts"
+	cat >"$1/out/dma-4K-t1.txt" <<-'END'
+		dma mapping benchmark: threads:1 seconds:1 node:-1 dir:BIDIRECTIONAL granule: 1
+		average map latency(us):1.1 standard deviation:22.4
+		average unmap latency(us):1.5 standard deviation:50.6
+		map=2588307 unmap=3352981 loops=222202
+	END
+	cat >"$1/out/fio-4k.json" <<-'END'
+		fio: a warning
+		{"jobs": [{"error": 0, "read": {"iops": 19239.783358}}]}
+	END
+	cat >"$1/out/iperf3-tcp.json" <<-'END'
+		{"end": {"sum_received": {"bits_per_second": 1234567890.5}}}
+	END
+	cat >"$1/out/memcslap-get.txt" <<-'END'
+		Time to set            2000 keys:                     7.360 seconds.
+		Time to get            8000 keys by    4 threads:    40.000 seconds.
+	END
+	printf '%s\n' ranges:10000 calls:1000 mean_ns:210988 worst_ns:4803776 \
+		>"$1/out/search-10000.txt"
+	printf '%s\n' "alloc_iova_fast 50000" "alloc_iova 990" "tree_lock 1980" \
+		"qi_submit_sync 75" >"$1/out/counts-4K-t4.txt"
+	printf '%s\n' "SUnreclaim:        16804 kB" "Percpu:   4672 kB" \
+		"magazines: 1536" "groups: 8" "cpus: 16" \
+		>"$1/out/memory-idle.txt"
+}
+
+test_what_tools_write_is_read()
+{
+	a_guest raw/1-stock-lazy
+	mkdir out
+	report collect raw out
+	sed 1d out/samples.tsv >rows
+	equal "$(cut -f 1,2 rows | sort -u)" "$(printf '1\tstock-lazy')" run
+	equal "$(cut -f 3- rows | tr '\t' ' ')" "$(printf '%s\n' \
+		'dma 4K-t1 map 1.16484' 'dma 4K-t1 unmap 1.50898' \
+		'dma 4K-t1 sum 2.67382' 'fio 4k rate 19239.8' \
+		'iperf3 tcp rate 1234.57' 'memcslap get rate 200' \
+		'search 10000 mean 210.988' 'search 10000 worst 4803.78' \
+		'counts 4K-t4 searches 1980' 'counts 4K-t4 tree_locks 3960' \
+		'counts 4K-t4 invalidations 150' \
+		'memory idle unreclaimable 21476' \
+		'memory idle magazines 1536')" samples
+}
+
+test_doubtful_output_is_refused()
+{
+	a_guest raw/1-off
+	mkdir out
+	sed -i 's/loops=222202/loops=111101/' raw/1-off/out/dma-4K-t1.txt
+	refused 1 "has struct map_benchmark_data changed?" \
+		report collect raw out
+	a_guest raw/1-off
+	sed -i 's/"error": 0/"error": 5/' raw/1-off/out/fio-4k.json
+	refused 1 "fio's error 5" report collect raw out
+	a_guest raw/1-off
+	echo "Segmentation fault" >raw/1-off/out/memcslap-get.txt
+	refused 1 "memcslap-get.txt" report collect raw out
+	a_guest raw/1-off
+	sed -i 's/groups: 8/groups: 9/' raw/1-off/out/memory-idle.txt
+	refused 1 "not 8 groups" report collect raw out
+}
+
 test_complete_run_fills_every_cell()
 {
 	local file

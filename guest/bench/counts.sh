@@ -3,64 +3,58 @@
 #
 # What dma_map_benchmark makes the kernel do, counted and not timed: calls by
 # ftrace's function profiler, acquisitions of the tree lock by a kprobe with a
-# histogram.  The lock is the first member of struct iova_domain, so that it has
+# histogram, after a second of warming up.  The lock is the first member of struct iova_domain, so that it has
 # the domain's address.
+
+# shellcheck source-path=SCRIPTDIR
+. "$HERE/dma.sh"
 
 FUNCTIONS=(alloc_iova_fast alloc_iova qi_submit_sync)
 LOCK=_raw_spin_lock_irqsave
 
-# event NAME: its directory.
-event()
+# bench_domain: the address of the domain that dma_map_benchmark maps into.
+bench_domain()
 {
-	echo "$TRACING/events/kprobes/$1"
-}
+	local dir=$TRACING/events/kprobes/domain
 
-# busiest_domain PAGES THREADS: the domain that dma_map_benchmark maps into.
-busiest_domain()
-{
-	local dir
-
-	echo 'p:domain alloc_iova_fast at=$arg1:x64' >$TRACING/kprobe_events
-	dir=$(event domain)
+	# shellcheck disable=SC2016 # $arg1 is the probe's
+	echo 'p:domain alloc_iova_fast at=$arg1:x64' >"$TRACING/kprobe_events"
 	echo 'hist:keys=at' >"$dir/trigger"
-	dma_map "$1" "$2" 1 >/dev/null
+	dma_map 1 1 1 >/dev/null
 	sed -n 's/^{ at: *\([0-9a-fx]*\) } hitcount: *\([0-9]*\)/\2 \1/p' \
 		"$dir/hist" | sort -n | awk 'END { print $2 }'
 	echo '!hist:keys=at' >"$dir/trigger"
-	echo >$TRACING/kprobe_events
+	echo >"$TRACING/kprobe_events"
 }
 
-# watch_lock ADDRESS
-watch_lock()
-{
-	echo "p:lock $LOCK at=\$arg1:x64" >$TRACING/kprobe_events
-	echo "hist:keys=at if at == $1" >"$(event lock)/trigger"
-}
-
-# count_one PAGES THREADS
+# count_one PAGES THREADS DOMAIN
 count_one()
 {
-	local cpu
+	local lock=$TRACING/events/kprobes/lock hist="hist:keys=at if at == $3"
 
-	echo 0 >$TRACING/function_profile_enabled
-	echo 'hist:keys=at:clear' >"$(event lock)/trigger"
-	echo 1 >$TRACING/function_profile_enabled
+	dma_map "$1" "$2" 1 >/dev/null	# fills the caches
+	echo "$hist" >"$lock/trigger"
+	echo 1 >"$TRACING/function_profile_enabled"
 	dma_map "$1" "$2" 1 >/dev/null
-	echo 0 >$TRACING/function_profile_enabled
-	awk 'NF == 6 && $2 ~ /^[0-9]+$/ { hits[$1] += $2 }
+	echo 0 >"$TRACING/function_profile_enabled"
+	awk '$2 ~ /^[0-9]+$/ { hits[$1] += $2 }
 		END { for (name in hits) print name, hits[name] }' \
-		$TRACING/trace_stat/function*
-	awk '/hitcount:/ { print "tree_lock", $NF }' "$(event lock)/hist"
+		"$TRACING"/trace_stat/function*
+	awk '/^{.*hitcount:/ { print "tree_lock", $NF }' "$lock/hist"
+	echo "!$hist" >"$lock/trigger"
 }
 
 run_counts()
 {
-	local name pages threads
+	local name pages threads domain
 
 	bench_bind >/dev/null
-	printf '%s\n' "${FUNCTIONS[@]}" >$TRACING/set_ftrace_filter
+	domain=$(bench_domain)
+	echo "p:lock $LOCK at=\$arg1:x64" >"$TRACING/kprobe_events"
+	printf '%s\n' "${FUNCTIONS[@]}" >"$TRACING/set_ftrace_filter"
 	while read -r name pages threads; do
 		say "counts $name"
-		count_one "$pages" "$threads" >"/out/counts-$name.txt"
+		count_one "$pages" "$threads" "$domain" \
+			>"/out/counts-$name.txt"
 	done < <(cases counts)
 }

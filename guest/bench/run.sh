@@ -9,12 +9,13 @@
 #	DMA_TIME FIO_TIME IPERF_TIME	seconds that each case is measured for
 #	GETS	requests of each memcslap client
 set -euo pipefail
+shopt -s inherit_errexit
 . /guest/lib.sh
 
 : "${KNOB:=default}" "${DMA_TIME:=1}" "${FIO_TIME:=2}" "${IPERF_TIME:=3}"
 : "${GETS:=2000}"
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-TRACING=/sys/kernel/tracing
+export TRACING=/sys/kernel/tracing
 
 # cases WORKLOAD: its cases, one a line: name, arguments.
 cases()
@@ -28,12 +29,12 @@ say()
 	echo "$*"
 }
 
-# group_facts KIND: the group of the first such device, if it has one.
+# group_facts KIND: the first such device and its group, as far as they exist.
 group_facts()
 {
 	local dev dir
 
-	dev=$(pci_find "$1")
+	dev=$(pci_find "$1" 2>/dev/null) || return 0
 	dir=$PCI/devices/$dev/iommu_group
 	echo "$1.device=$dev"
 	[[ -d $dir ]] || return 0
@@ -84,6 +85,7 @@ main()
 	[[ "$*" = memory ]] || tune
 	facts /sys/block/nvme0n1/queue >/out/facts
 	for workload; do
+		# shellcheck source=/dev/null
 		. "$HERE/$workload.sh"
 		"run_$workload"
 	done

@@ -19,10 +19,19 @@ def find(pattern, text, path):
 
 
 def parse_dma(path):
-    """Average latencies of dma_map_benchmark, in us."""
+    """Average latencies of dma_map_benchmark, in us.
+
+    It prints 0.1 us at best; its sums, in units of 100 ns, are finer.
+    """
     text = path.read_text()
-    (mapped,) = find(r"^average map latency\(us\):([0-9.]+)", text, path)
-    (unmapped,) = find(r"^average unmap latency\(us\):([0-9.]+)", text, path)
+    printed = find(r"^average map latency\(us\):([0-9.]+)", text, path) + \
+        find(r"^average unmap latency\(us\):([0-9.]+)", text, path)
+    *sums, loops = find(r"^map=(\d+) unmap=(\d+) loops=(\d+)", text, path)
+    mapped, unmapped = (total / loops / 10 for total in sums)
+    for mean, rough in zip((mapped, unmapped), printed):
+        if not -0.01 < mean - rough < 0.11:
+            raise BadOutput(f"{path}: sums of {mean} us, but printed {rough}; "
+                            "has struct map_benchmark_data changed?")
     return {"map": mapped, "unmap": unmapped, "sum": mapped + unmapped}
 
 
@@ -44,8 +53,8 @@ def parse_iperf3(path):
 def parse_memcslap(path):
     """Requests per second."""
     text = path.read_text()
-    (seconds,) = find(r"^\s*Took ([0-9.]+) seconds to read data", text, path)
-    (gets,) = find(r"^gets ([0-9]+)", text, path)
+    gets, seconds = find(r"^Time to get +(\d+) keys by +\d+ threads: +"
+                         r"([0-9.]+) seconds", text, path)
     return {"rate": gets / seconds}
 
 
@@ -76,8 +85,10 @@ def parse_counts(path):
 def parse_memory(path):
     """Memory that the kernel cannot give back, in kB."""
     found = numbers(path)
+    if (found["groups"], found["cpus"]) not in ((8, 16), (0, 16)):
+        raise BadOutput(f"{path}: not 8 groups and 16 CPUs")
     return {"unreclaimable": found["SUnreclaim"] + found["Percpu"],
-            "magazines": found.get("magazines", 0)}
+            "magazines": found["magazines"]}
 
 
 PARSERS = {name[len("parse_"):]: parser for name, parser in globals().items()
