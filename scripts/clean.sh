@@ -16,9 +16,9 @@ keep_work()
 		[[ -d $base/.git ]] || continue
 		TREE=$base
 		unsaved=$(work)
-		[[ -z $unsaved ]] || die E_SERIES "${base#"$TOP"/} has $unsaved" \
-			"that this repository has not; run make refresh," \
-			"or remove build/ by hand"
+		[[ -z $unsaved ]] || die E_SERIES "${base#"$TOP"/} is ahead of" \
+			"this repository ($unsaved); run make refresh, or" \
+			"remove build/ by hand"
 	done
 }
 

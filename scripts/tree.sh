@@ -30,13 +30,13 @@ compose_tree()
 	hash=$(inputs_hash "$TOP")
 	pending=$(work)
 	if [[ $hash = "$(cat "$TREE/.git/workbench-hash" 2>/dev/null)" ]]; then
-		[[ -z $pending ]] || step "build/$BASE/linux has $pending that" \
-			"this repository has not; make refresh carries them back"
+		[[ -z $pending ]] || step "build/$BASE/linux is ahead of this" \
+			"repository ($pending); make refresh carries it back"
 		return
 	fi
-	[[ -z $pending ]] || die E_SERIES "series/$BASE or its files changed and" \
-		"build/$BASE/linux has $pending of its own; undo the change" \
-		"here and run make refresh, or throw the work there away:" \
+	[[ -z $pending ]] || die E_SERIES "series/$BASE or its files changed" \
+		"here while build/$BASE/linux is ahead ($pending); undo the" \
+		"change here and run make refresh, or throw the work away:" \
 		"git -C build/$BASE/linux checkout -f -B series $COMPOSED"
 	step "compose ${#ENTRIES[@]} commits on $(g log -1 --format=%s base)"
 	commit=$(compose "$TOP")
