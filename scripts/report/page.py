@@ -34,7 +34,7 @@ BARS = (
 )
 
 STYLE = """\
-set terminal svg size 640,360 font 'sans,12' background rgb 'white'
+set terminal svg noenhanced size 640,360 font 'sans,12' background rgb 'white'
 set output '{name}.svg'
 set title '{title}'
 set ylabel '{unit}'
@@ -48,9 +48,9 @@ The guest runs under QEMU's TCG emulation on the host named above. It shows
 what software costs, what a preempted holder of a lock does to the others, and
 how often locks are taken and the IOTLB is flushed. It cannot show waits for
 hardware, since QEMU completes an invalidation within the write that starts it,
-nor contention between many cores, since there are not that many. Absolute
-figures move with the host and with what else it does: compare columns of this
-run, not of two runs."""
+nor contention between many cores, since there are not that many. A worst case
+includes what the host did meanwhile. Absolute figures move with the host and
+with what else it does: compare columns of this run, not of two runs."""
 
 
 def bars_data(results, bar):

@@ -5,7 +5,7 @@ from measures import judge
 from model import WORKLOADS
 
 TITLE = 22      # width of the first column
-COLUMN = 18     # width of each other
+COLUMN = 20     # width of each other
 RATIO = 8       # of that, for the ratio
 
 LEGEND = """\
@@ -33,11 +33,16 @@ def times(value):
     return f"{value:.1f}x" if value >= 10 else f"{value:.2f}x"
 
 
+def short(value):
+    """As number(), but never longer than five characters."""
+    return number(value) if value < 10000 else f"{number(value / 1000)}k"
+
+
 def spread(value):
     """The lowest and the highest sample."""
     if value is None or value.count < 2:
         return ""
-    return f"{number(value.low)}..{number(value.high)}"
+    return f"{short(value.low)}..{short(value.high)}"
 
 
 def ratios(results, cell, metric, config):
@@ -113,7 +118,7 @@ def workload_lines(results, workload):
     lines = []
     for configs in modes(results, workload):
         lines.append(f"{work.title}: {work.unit}, {work.better} is better")
-        lines.append(" " * TITLE + "".join(column(config.title)
+        lines.append(" " * TITLE + "".join(f"{config.title:>{COLUMN}}"
                                            for config in configs))
         for cell in results.cells:
             if cell.workload == workload:
