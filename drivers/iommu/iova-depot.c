@@ -164,7 +164,7 @@ static void depot_give_empty(struct iova_rcache *rcache,
 		return;
 	}
 	kfree(mag);
-	depot->wanted++;
+	depot->wanted += depot->cap;
 	queue_work(system_unbound_wq, &rcache->supply);
 }
 
@@ -222,7 +222,8 @@ bool iova_depot_take_empty(struct iova_rcache *rcache, unsigned int order,
 			list_push(&depot->full, &depot->nr_full, *mag);
 		*mag = empty;
 	} else {
-		depot->wanted++;
+		/* What the caller is now going to give back to the tree. */
+		depot->wanted += min_t(unsigned int, depot->cap, IOVA_BATCH);
 		queue_work(system_unbound_wq, &rcache->supply);
 	}
 	trip_end(rcache, depot, false);
@@ -278,16 +279,17 @@ void iova_depot_destroy(struct iova_depot *depot)
 /* Allocate what a class has asked for since the last run. */
 static void depot_supply(struct iova_rcache *rcache, struct iova_depot *depot)
 {
+	unsigned int wanted, cap;
 	struct iova_mag *mag;
-	unsigned int wanted;
 
 	spin_lock_irq(&depot->lock);
+	cap = depot->cap;
 	wanted = min_t(unsigned int, depot->wanted, IOVA_SUPPLY_MAX);
 	depot->wanted = 0;
 	spin_unlock_irq(&depot->lock);
 
-	while (wanted--) {
-		mag = iova_mag_alloc(READ_ONCE(depot->cap), GFP_KERNEL);
+	for (wanted = DIV_ROUND_UP(wanted, cap); wanted; wanted--) {
+		mag = iova_mag_alloc(cap, GFP_KERNEL);
 		if (!mag)
 			return;
 		spin_lock_irq(&depot->lock);

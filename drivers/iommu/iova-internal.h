@@ -76,8 +76,8 @@
 /* A magazine grows on this many trips, or contended trips, per interval. */
 #define IOVA_GROW_TRIPS		64
 #define IOVA_GROW_CONTENDED	4
-/* Empty magazines that one run of the supply work allocates per class. */
-#define IOVA_SUPPLY_MAX		16
+/* Ranges that one run of the supply work allocates magazines for, per class. */
+#define IOVA_SUPPLY_MAX		4096
 
 /**
  * struct iova_request - what to search for
@@ -171,7 +171,7 @@ struct iova_cpu_rcache {
  * @min_empty: smallest @nr_empty in this interval
  * @cap: capacity of the magazines now allocated
  * @cap_max: where the address space bound, IOVA_MAG_BYTES, ends its growth
- * @wanted: empty magazines that were asked for in vain
+ * @wanted: ranges that found no empty magazine since the last supply
  * @trips: exchanges in this interval
  * @contended: exchanges in this interval that had to wait for the lock
  * @locks: acquisitions by exchanges since the domain was made
