@@ -16,6 +16,7 @@
 #	memcached_start, iperf3_start		servers in netns far
 #	cpu_set N 0|1				take a CPU off or on line
 #	slab_active CACHE			live objects in a slab cache
+#	kunit_results SUITE...			what KUnit found, as KTAP
 #	wait_for SECONDS COMMAND...		until the command succeeds
 
 export PATH=/guest/selftests/dma:/usr/sbin:/usr/bin:/sbin:/bin
@@ -180,4 +181,23 @@ slab_active()
 {
 	awk -v cache="$1" '$1 == cache { print $2; found = 1 }
 		END { exit !found }' /proc/slabinfo
+}
+
+# kunit_results SUITE...: what KUnit found while the kernel booted, as KTAP.
+# The named suites must be there, any other is reported as well.
+kunit_results()
+{
+	local dir=/sys/kernel/debug/kunit suite n=0
+
+	echo "KTAP version 1"
+	for suite in $({ printf '%s\n' "$@"; ls "$dir"; } | sort -u); do
+		n=$((n + 1))
+		if [[ ! -s $dir/$suite/results ]]; then
+			echo "not ok $n $suite: did not run"
+			continue
+		fi
+		grep -Ev '^(KTAP version|1\.\.1$)' "$dir/$suite/results" |
+			sed "s/^\(\(not \)\?ok\) [0-9]\+ /\1 $n /"
+	done
+	echo "1..$n"
 }

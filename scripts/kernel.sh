@@ -29,7 +29,8 @@ fragment()
 }
 
 # kbuild KERNEL ARGUMENT...: make, with all that could tell two builds of the
-# same source apart held fixed.
+# same source apart held fixed.  ccache costs no preprocessing that way, and
+# serves a tree at any place.
 kbuild()
 {
 	local kernel=$1 src
@@ -37,6 +38,7 @@ kbuild()
 	shift
 	src=$(source_of "$kernel")
 	CCACHE_DIR=${CCACHE_DIR:-$TOP/build/ccache} \
+		CCACHE_DEPEND=1 CCACHE_BASEDIR=$B \
 		make -C "$src" O="$B/$kernel-$FLAVOUR" -j"$(nproc)" \
 		CC="ccache gcc" HOSTCC="ccache gcc" \
 		LOCALVERSION="-$kernel-$FLAVOUR" KBUILD_BUILD_VERSION=1 \

@@ -8,7 +8,7 @@
 #	CMD		bash script for the guest; guest/lib.sh is loaded there
 #	APPEND		kernel parameters, after all others
 #	MEM		memory of the guest (4G)
-#	MAXCPUS		possible CPUs ($CPUS)
+#	MAXCPUS		CPUs that exist, of which $CPUS are on line ($CPUS)
 #	IOMMU		intel, amd, virtio or none (intel)
 #	IOMMU_OPTS	properties of that device, such as caching-mode=on,
 #			x-scalable-mode=on, device-iotlb=on
@@ -21,7 +21,7 @@
 #	QEMU_EXTRA	further arguments of QEMU's
 #	FILES		files and directories that the guest finds in /guest/files
 #	TIMEOUT		seconds that CMD may take, 0 for any number (600)
-#	BOOT_TIMEOUT	seconds until the guest is up (180)
+#	BOOT_TIMEOUT	seconds until the guest is up (300)
 #	ACCEL		tcg, kvm, or auto: kvm if a guest really boots (auto)
 #	KMEMLEAK	yes or no: on the debug kernel, look for leaks at the end
 #			(yes for CMD)
@@ -33,9 +33,9 @@
 # CMD left in the guest's /out.  Its file "result" holds one line:
 #	exit N		CMD ended with status N: so does this script
 #	boot		it never came up: E_BOOT
-#	splat		the kernel complained, whatever CMD said: E_SPLAT
-#	timeout		E_TIMEOUT
-#	died		the machine ended without a word: E_BOOT
+#	splat		the kernel complained, whatever CMD said or did: E_SPLAT
+#	timeout		CMD was not done in time: E_TIMEOUT
+#	died		the machine ended without a word: E_FAIL
 # CMD may end with a status that is also one of these codes; the script's last
 # line on stderr tells whose it is, and so does "result".
 set -euo pipefail
@@ -43,7 +43,7 @@ set -euo pipefail
 
 : "${MEM:=4G}" "${MAXCPUS:=$CPUS}" "${IOMMU:=intel}" "${IOMMU_OPTS:=}"
 : "${DEVS:=nvme net net testdev}" "${NVME_SIZE:=8G}" "${QEMU_EXTRA:=}"
-: "${FILES:=}" "${TIMEOUT:=600}" "${BOOT_TIMEOUT:=180}" "${ACCEL:=auto}"
+: "${FILES:=}" "${TIMEOUT:=600}" "${BOOT_TIMEOUT:=300}" "${ACCEL:=auto}"
 : "${KMEMLEAK:=yes}" "${BZIMAGE:=}" "${RUN:=}" "${VERBOSE:=}"
 
 check_options()
@@ -94,8 +94,8 @@ make_disk()
 	rm -r "$dir"
 }
 
-# The counters behind serial numbers, hub ports and root ports.
-N_NVME=0 N_NET=0 N_PORT=0
+# The counters behind serial numbers, hub ports and slots.
+N_NVME=0 N_NET=0 N_SLOT=0
 
 # add_net DRIVER-AND-PROPERTIES ADDRESS
 add_net()
@@ -126,20 +126,30 @@ add_device()
 	esac
 }
 
+# add_slot: sets BUS, a place for the next device.  That is a root port of its
+# own; but QEMU's amd-iommu knows no bus number except 0.
+add_slot()
+{
+	N_SLOT=$((N_SLOT + 1))
+	if [[ $IOMMU = amd ]]; then
+		BUS=bus=pcie.0,addr=$(printf %x $((15 + N_SLOT)))
+	else
+		ARGS+=(-device "pcie-root-port,id=port$N_SLOT,slot=$N_SLOT")
+		BUS=bus=port$N_SLOT,addr=0
+	fi
+}
+
 add_devices()
 {
-	local slot port kinds function more
+	local slot kinds function more
 
 	for slot in $DEVS; do
-		port=port$N_PORT
-		N_PORT=$((N_PORT + 1))
-		ARGS+=(-device "pcie-root-port,id=$port,slot=$N_PORT")
+		add_slot
 		IFS=+ read -ra kinds <<<"$slot"
 		more=
 		[[ ${#kinds[@]} -eq 1 ]] || more=,multifunction=on
 		for function in "${!kinds[@]}"; do
-			add_device "${kinds[function]}" \
-				"bus=$port,addr=0.$function$more"
+			add_device "${kinds[function]}" "$BUS.$function$more"
 			more=
 		done
 	done
@@ -184,10 +194,10 @@ build_args()
 	PARAMS=(console=ttyS0 earlyprintk=ttyS0 root=/dev/vda rootfstype=ext2 ro
 		init=/usr/sbin/stage1 panic=-1 softlockup_panic=1
 		hung_task_panic=1 tsc=reliable no_timer_check
-		printk.devkmsg=on)
+		printk.devkmsg=on slab_nomerge "maxcpus=$CPUS")
 	ARGS=(-nodefaults -no-user-config -display none -no-reboot
 		-machine "q35,kernel-irqchip=split" -cpu max
-		-smp "$CPUS,maxcpus=$MAXCPUS" -m "$MEM")
+		-smp "$MAXCPUS" -m "$MEM")
 	case $ACCEL in
 	tcg) ARGS+=(-accel "tcg,thread=multi") ;;
 	kvm) ARGS+=(-accel kvm) ;;
@@ -268,27 +278,33 @@ watch_boot()
 			kill "$QEMU"
 			return
 		fi
-		sleep 0.2
+		sleep 0.1
 	done
 }
 
-# run_qemu: sets LATE if the time ran out.
+# watch_command: end QEMU if CMD is not done in time, and set LATE.
+watch_command()
+{
+	local rc=0
+
+	timeout "$TIMEOUT" tail -f -s 0.1 --pid="$QEMU" /dev/null || rc=$?
+	[[ $rc -eq 124 ]] || return 0
+	LATE=yes
+	kill "$QEMU"
+}
+
 run_qemu()
 {
-	local rc=0 limit=$((TIMEOUT ? BOOT_TIMEOUT + TIMEOUT : 0))
-
-	LATE=
 	: >"$RUN/console.log"
 	open_outputs
-	setpriv --pdeathsig TERM timeout -k 5 "$limit" \
-		setpriv --pdeathsig KILL qemu-system-x86_64 "${ARGS[@]}" \
+	setpriv --pdeathsig KILL qemu-system-x86_64 "${ARGS[@]}" \
 		</dev/null >"$RUN/qemu.log" 2>&1 9>&- &
 	QEMU=$!
 	trap 'kill $QEMU 2>/dev/null || :' EXIT
 	watch_boot
-	wait "$QEMU" || rc=$?
+	watch_command
+	wait "$QEMU" || :
 	trap - EXIT
-	[[ $rc -ne 124 && $rc -ne 137 ]] || LATE=yes
 	close_outputs
 }
 
@@ -298,16 +314,15 @@ outcome()
 	local status
 
 	status=$(tail -n 1 "$RUN/status" 2>/dev/null || :)
-	if ! "$TOP/scripts/splat.sh" "$RUN/console.log" >"$RUN/splat"; then
+	if ! "$TOP/scripts/splat.sh" "$RUN/console.log" >"$RUN/splat" &&
+		[[ -n $status ]]; then
 		echo splat
 	elif [[ -n $LATE ]]; then
 		echo timeout
-	elif [[ $status = exit\ * ]]; then
-		echo "$status"
 	elif [[ $status = up ]]; then
 		echo died
 	else
-		echo boot
+		echo "${status:-boot}"
 	fi
 }
 
@@ -326,13 +341,13 @@ conclude()
 	fi
 	rm -f "$RUN"/out.tar
 	[[ -d $RUN/out ]] || rm -f "$RUN/out"
+	sed 's/^/    /' "$RUN/splat" >&2
 	case $result in
 	exit\ 0) exit 0 ;;
 	exit\ *)
 		step "CMD's exit status: ${result#exit }; log: $where"
 		exit "${result#exit }" ;;
 	splat)
-		sed 's/^/    /' "$RUN/splat" >&2
 		die E_SPLAT "the kernel complained; log: $where" ;;
 	timeout)
 		die E_TIMEOUT "CMD ran for more than $TIMEOUT s; log: $where" ;;
@@ -341,7 +356,7 @@ conclude()
 		sed 's/^/    /' >&2
 	[[ $result = died ]] ||
 		die E_BOOT "the guest did not come up; log: $where"
-	die E_BOOT "the machine ended without a result; log: $where"
+	die "the machine ended without a result; log: $where"
 }
 
 main()
