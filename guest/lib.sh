@@ -16,6 +16,7 @@
 #	memcached_start, iperf3_start		servers in netns far
 #	cpu_set N 0|1				take a CPU off or on line
 #	slab_active CACHE			live objects in a slab cache
+#	calls_during FUNCTION... -- COMMAND...	how often the kernel called each
 #	kunit_results SUITE...			what KUnit found, as KTAP
 #	wait_for SECONDS COMMAND...		until the command succeeds
 
@@ -181,6 +182,28 @@ slab_active()
 {
 	awk -v cache="$1" '$1 == cache { print $2; found = 1 }
 		END { exit !found }' /proc/slabinfo
+}
+
+# calls_during FUNCTION... -- COMMAND...: "function calls", a line for each that
+# was called while the command ran.  The command's stdout goes to stderr.
+calls_during()
+{
+	local t=/sys/kernel/tracing functions=() rc=0
+
+	while [[ $1 != -- ]]; do
+		functions+=("$1")
+		shift
+	done
+	shift
+	printf '%s\n' "${functions[@]}" >$t/set_ftrace_filter || return
+	echo 1 >$t/function_profile_enabled
+	"$@" >&2 || rc=$?
+	echo 0 >$t/function_profile_enabled
+	awk 'FNR > 2 { calls[$1] += $2 }
+		END { for (name in calls) print name, calls[name] }' \
+		$t/trace_stat/function*
+	echo >$t/set_ftrace_filter
+	return $rc
 }
 
 # kunit_results SUITE...: what KUnit found while the kernel booted, as KTAP.
