@@ -219,6 +219,88 @@ struct iova_rcache {
 	struct iova_cpu_rcache	*cpu[];
 };
 
+static inline void iova_mag_push(struct iova_mag *mag, unsigned long pfn)
+{
+	mag->pfns[mag->nr++] = pfn;
+}
+
+/**
+ * iova_rcache_pop - allocate from the loaded magazine of this CPU
+ * @rcache: caches
+ * @order: class
+ * @size: pages that are asked for, at most 2^@order
+ * @limit: highest pfn that may be one of them, inclusive
+ * @pfn: on success, first pfn
+ *
+ * Inline, as is iova_rcache_push(), so that a call that a magazine serves
+ * saves no registers for the paths that it does not take.
+ *
+ * Context: any.
+ * Return: true if it was served; false if iova_rcache_get() has to look further.
+ */
+static __always_inline bool
+iova_rcache_pop(struct iova_rcache *rcache, unsigned int order,
+		unsigned long size, unsigned long limit, unsigned long *pfn)
+{
+	struct iova_cpu_class *class;
+	struct iova_cpu_rcache *cpu;
+	struct iova_mag *mag;
+	unsigned long flags;
+	bool served = false;
+
+	cpu = READ_ONCE(rcache->cpu[raw_smp_processor_id()]);
+	if (unlikely(!cpu))
+		return false;
+
+	spin_lock_irqsave(&cpu->lock, flags);
+	class = &cpu->class[order];
+	mag = class->loaded;
+	if (likely(mag && mag->nr)) {
+		*pfn = mag->pfns[mag->nr - 1];
+		/* Cannot wrap: what is live ends below the anchor. */
+		served = *pfn + size - 1 <= limit;
+		if (likely(served)) {
+			mag->nr--;
+			class->hits++;
+		}
+	}
+	spin_unlock_irqrestore(&cpu->lock, flags);
+
+	return served;
+}
+
+/**
+ * iova_rcache_push - park a range in the loaded magazine of this CPU
+ * @rcache: caches
+ * @order: class
+ * @pfn: first pfn of a whole range of the class
+ *
+ * Context: any. Allocates nothing.
+ * Return: true if it was taken; false if iova_rcache_put() has to make room.
+ */
+static __always_inline bool
+iova_rcache_push(struct iova_rcache *rcache, unsigned int order,
+		 unsigned long pfn)
+{
+	struct iova_cpu_rcache *cpu;
+	struct iova_mag *mag;
+	unsigned long flags;
+	bool room;
+
+	cpu = READ_ONCE(rcache->cpu[raw_smp_processor_id()]);
+	if (unlikely(!cpu))
+		return false;
+
+	spin_lock_irqsave(&cpu->lock, flags);
+	mag = cpu->class[order].loaded;
+	room = mag && mag->nr < mag->cap;
+	if (likely(room))
+		iova_mag_push(mag, pfn);
+	spin_unlock_irqrestore(&cpu->lock, flags);
+
+	return room;
+}
+
 /* iova-rcache.c */
 unsigned long iova_rcache_get(struct iova_rcache *rcache, unsigned int order,
 			      unsigned long limit);

@@ -7,7 +7,8 @@
  * both are used up, one trip to the depot (iova-depot.c) trades a magazine. The
  * second magazine is what keeps a CPU that goes to and fro around the edge of
  * one from making a trip each time. The scheme is that of Bonwick and Adams,
- * "Magazines and Vmem" (USENIX 2001).
+ * "Magazines and Vmem" (USENIX 2001). What the loaded magazine alone can serve
+ * is inline in iova-internal.h; all else is here.
  *
  * The tree is reached only by
  *   - an allocation that finds both magazines empty and no full one in the
@@ -97,11 +98,6 @@ static unsigned long mag_pop(struct iova_mag *mag, unsigned long last)
 	return 0;
 }
 
-static void mag_push(struct iova_mag *mag, unsigned long pfn)
-{
-	mag->pfns[mag->nr++] = pfn;
-}
-
 /* How many ranges this miss may take from the tree, and make the next bolder. */
 static unsigned int class_batch(struct iova_cpu_class *class)
 {
@@ -185,7 +181,7 @@ static unsigned int stash(struct iova_rcache *rcache, unsigned int order,
 	spin_lock_irqsave(&cpu->lock, flags);
 	mag = cpu->class[order].loaded;
 	while (n < nr && mag_room(mag))
-		mag_push(mag, pfns[n++]);
+		iova_mag_push(mag, pfns[n++]);
 	spin_unlock_irqrestore(&cpu->lock, flags);
 
 	return n;
@@ -212,10 +208,20 @@ static unsigned long refill(struct iova_rcache *rcache, unsigned int order,
 	return pfns[0];
 }
 
-/* What iova_rcache_get() does where the loaded magazine cannot serve. */
-static noinline unsigned long rcache_get_slow(struct iova_rcache *rcache,
-					      unsigned int order,
-					      unsigned long limit)
+/**
+ * iova_rcache_get - allocate a whole range of a class
+ * @rcache: caches
+ * @order: class, at most rcache->order
+ * @limit: highest pfn that may be part of the range, inclusive
+ *
+ * Looks in this CPU's magazines, the depot and the tree, in this order; for
+ * what iova_rcache_pop() could not serve.
+ *
+ * Context: any.
+ * Return: first pfn; 0 if there is no place or no memory.
+ */
+unsigned long iova_rcache_get(struct iova_rcache *rcache, unsigned int order,
+			      unsigned long limit)
 {
 	unsigned int this_cpu = raw_smp_processor_id(), batch = 1;
 	struct iova_cpu_rcache *cpu = READ_ONCE(rcache->cpu[this_cpu]);
@@ -238,47 +244,6 @@ static noinline unsigned long rcache_get_slow(struct iova_rcache *rcache,
 	return refill(rcache, order, limit, batch);
 }
 
-/**
- * iova_rcache_get - allocate a whole range of a class
- * @rcache: caches
- * @order: class, at most rcache->order
- * @limit: highest pfn that may be part of the range, inclusive
- *
- * Looks in this CPU's magazines, the depot and the tree, in this order.
- *
- * Context: any.
- * Return: first pfn; 0 if there is no place or no memory.
- */
-unsigned long iova_rcache_get(struct iova_rcache *rcache, unsigned int order,
-			      unsigned long limit)
-{
-	struct iova_cpu_class *class;
-	struct iova_cpu_rcache *cpu;
-	unsigned long flags, pfn;
-	struct iova_mag *mag;
-
-	cpu = READ_ONCE(rcache->cpu[raw_smp_processor_id()]);
-	if (unlikely(!cpu))
-		return rcache_get_slow(rcache, order, limit);
-
-	spin_lock_irqsave(&cpu->lock, flags);
-	class = &cpu->class[order];
-	mag = class->loaded;
-	if (likely(mag && mag->nr)) {
-		pfn = mag->pfns[mag->nr - 1];
-		/* Cannot wrap: what is live ends below the anchor. */
-		if (likely(pfn + (1UL << order) - 1 <= limit)) {
-			mag->nr--;
-			class->hits++;
-			spin_unlock_irqrestore(&cpu->lock, flags);
-			return pfn;
-		}
-	}
-	spin_unlock_irqrestore(&cpu->lock, flags);
-
-	return rcache_get_slow(rcache, order, limit);
-}
-
 /* Make room for a free and order more for the next time: the loaded one's top. */
 static unsigned int class_spill(struct iova_rcache *rcache, unsigned int order,
 				struct iova_cpu_class *class,
@@ -295,34 +260,8 @@ static unsigned int class_spill(struct iova_rcache *rcache, unsigned int order,
 	return nr;
 }
 
-/* What iova_rcache_put() does where the loaded magazine has no room. */
-static noinline bool rcache_put_slow(struct iova_rcache *rcache,
-				     struct iova_cpu_rcache *cpu,
-				     unsigned int order, unsigned long pfn)
-{
-	struct iova_cpu_class *class = &cpu->class[order];
-	unsigned long pfns[IOVA_BATCH], flags;
-	unsigned int nr = 0;
-	bool room;
-
-	spin_lock_irqsave(&cpu->lock, flags);
-	if (mag_room(class->prev) ||
-	    (class_is_open(rcache, cpu, order) &&
-	     iova_depot_take_empty(rcache, order, &class->prev)))
-		swap(class->loaded, class->prev);
-	else
-		nr = class_spill(rcache, order, class, pfns);
-	room = mag_room(class->loaded);
-	if (room)
-		mag_push(class->loaded, pfn);
-	spin_unlock_irqrestore(&cpu->lock, flags);
-
-	iova_free_batch(rcache->iovad, pfns, nr, false);
-	return room;
-}
-
 /* A free on a CPU that has never allocated: R2. */
-static noinline void ask_for_cpu(struct iova_rcache *rcache, unsigned int cpu)
+static void ask_for_cpu(struct iova_rcache *rcache, unsigned int cpu)
 {
 	if (!test_bit(cpu, rcache->want_cpu)) {
 		set_bit(cpu, rcache->want_cpu);
@@ -336,31 +275,40 @@ static noinline void ask_for_cpu(struct iova_rcache *rcache, unsigned int cpu)
  * @order: its class
  * @pfn: its first pfn
  *
+ * For what iova_rcache_push() could not take.
+ *
  * Context: any. Allocates nothing.
  * Return: true if the range was taken; false if it is still the caller's.
  */
 bool iova_rcache_put(struct iova_rcache *rcache, unsigned int order,
 		     unsigned long pfn)
 {
-	unsigned int this_cpu = raw_smp_processor_id();
-	struct iova_cpu_rcache *cpu;
-	struct iova_mag *mag;
-	unsigned long flags;
+	unsigned int this_cpu = raw_smp_processor_id(), nr = 0;
+	struct iova_cpu_rcache *cpu = READ_ONCE(rcache->cpu[this_cpu]);
+	unsigned long pfns[IOVA_BATCH], flags;
+	struct iova_cpu_class *class;
+	bool room;
 
-	cpu = READ_ONCE(rcache->cpu[this_cpu]);
-	if (unlikely(!cpu)) {
+	if (!cpu) {
 		ask_for_cpu(rcache, this_cpu);
 		return false;
 	}
 
+	class = &cpu->class[order];
 	spin_lock_irqsave(&cpu->lock, flags);
-	mag = cpu->class[order].loaded;
-	if (likely(mag && mag->nr < mag->cap)) {
-		mag_push(mag, pfn);
-		spin_unlock_irqrestore(&cpu->lock, flags);
-		return true;
+	if (!mag_room(class->loaded)) {
+		if (mag_room(class->prev) ||
+		    (class_is_open(rcache, cpu, order) &&
+		     iova_depot_take_empty(rcache, order, &class->prev)))
+			swap(class->loaded, class->prev);
+		else
+			nr = class_spill(rcache, order, class, pfns);
 	}
+	room = mag_room(class->loaded);
+	if (room)
+		iova_mag_push(class->loaded, pfn);
 	spin_unlock_irqrestore(&cpu->lock, flags);
 
-	return rcache_put_slow(rcache, cpu, order, pfn);
+	iova_free_batch(rcache->iovad, pfns, nr, false);
+	return room;
 }

@@ -439,6 +439,34 @@ static bool range_is_whole(struct iova_rcache *rcache, unsigned long size,
 	return is_power_of_2(size) || !READ_ONCE(rcache->odd[order]);
 }
 
+/* What alloc_iova_fast() does where the loaded magazine cannot serve. */
+static noinline unsigned long alloc_slow(struct iova_domain *iovad,
+					 unsigned long size,
+					 unsigned long limit_pfn,
+					 bool flush_rcache)
+{
+	struct iova_rcache *rcache = iovad->rcache;
+	unsigned int order = order_base_2(size);
+	unsigned long whole = size, pfn;
+
+	if (rcache && order <= READ_ONCE(rcache->order)) {
+		pfn = iova_rcache_get(rcache, order, limit_pfn);
+		if (pfn)
+			return pfn;
+		whole = 1UL << order;
+	}
+
+	if (rcache && flush_rcache)
+		pfn = alloc_reclaim(iovad, whole, limit_pfn);
+	else
+		pfn = alloc_exact(iovad, whole, limit_pfn);
+
+	/* The exact size may still fit where the rounded one does not. */
+	if (!pfn && whole != size)
+		pfn = alloc_exact(iovad, size, limit_pfn);
+	return pfn;
+}
+
 /**
  * alloc_iova_fast - allocate a size-aligned range through the caches
  * @iovad: domain
@@ -456,26 +484,23 @@ unsigned long alloc_iova_fast(struct iova_domain *iovad, unsigned long size,
 {
 	struct iova_rcache *rcache = iovad->rcache;
 	unsigned int order = order_base_2(size);
-	unsigned long whole = size, pfn;
+	unsigned long pfn;
 
-	if (likely(rcache && order <= READ_ONCE(rcache->order))) {
-		pfn = iova_rcache_get(rcache, order, limit_pfn);
-		if (likely(pfn))
-			return pfn;
-		whole = 1UL << order;
-	}
+	if (likely(rcache && order <= READ_ONCE(rcache->order)) &&
+	    likely(iova_rcache_pop(rcache, order, size, limit_pfn, &pfn)))
+		return pfn;
 
-	if (rcache && flush_rcache)
-		pfn = alloc_reclaim(iovad, whole, limit_pfn);
-	else
-		pfn = alloc_exact(iovad, whole, limit_pfn);
-
-	/* The exact size may still fit where the rounded one does not. */
-	if (!pfn && whole != size)
-		pfn = alloc_exact(iovad, size, limit_pfn);
-	return pfn;
+	return alloc_slow(iovad, size, limit_pfn, flush_rcache);
 }
 EXPORT_SYMBOL_GPL(alloc_iova_fast);
+
+/* What free_iova_fast() does where the loaded magazine has no room. */
+static noinline void free_slow(struct iova_domain *iovad, unsigned long pfn,
+			       unsigned int order, bool cached)
+{
+	if (!cached || !iova_rcache_put(iovad->rcache, order, pfn))
+		free_exact(iovad, pfn);
+}
 
 /**
  * free_iova_fast - free a range through the caches
@@ -490,16 +515,17 @@ void free_iova_fast(struct iova_domain *iovad, unsigned long pfn,
 {
 	struct iova_rcache *rcache = iovad->rcache;
 	unsigned int order = order_base_2(size);
+	bool cached;
 
 	if (IS_ENABLED(CONFIG_IOMMU_IOVA_DEBUG))
 		iova_debug_check_free(iovad, pfn, size);
 
-	if (likely(rcache && order <= READ_ONCE(rcache->order)) &&
-	    range_is_whole(rcache, size, order) &&
-	    iova_rcache_put(rcache, order, pfn))
+	cached = rcache && order <= READ_ONCE(rcache->order) &&
+		 range_is_whole(rcache, size, order);
+	if (likely(cached) && likely(iova_rcache_push(rcache, order, pfn)))
 		return;
 
-	free_exact(iovad, pfn);
+	free_slow(iovad, pfn, order, cached);
 }
 EXPORT_SYMBOL_GPL(free_iova_fast);
 
