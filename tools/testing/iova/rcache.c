@@ -4,6 +4,9 @@
  */
 #include "test.h"
 
+/* How often a free found no room and gave a batch back to the tree. */
+extern unsigned long sim_trace_iova_class_spill;
+
 #define TOP_PFN		(SHADOW_PFNS - 1)
 #define MAX_LIVE	200000
 
@@ -363,16 +366,30 @@ TEST_F(rcache, depot_melts_in_small_steps)
 	EXPECT_EQ(held(class_of(self, 0, 0)), self->iovad.stats.ranges);
 }
 
-TEST_F(rcache, supply_is_bounded_a_run)
+TEST_F(rcache, supply_is_what_was_missing_and_bounded)
 {
 	struct iova_depot *depot = &self->rcache->depot[0];
+	unsigned long locks;
 
-	take(self, 20000, 1);
+	take(self, 100, 1);
+	locks = sim_trace_iova_class_spill;
+	give(self, 1, 0);
+	locks = sim_trace_iova_class_spill - locks;
+	EXPECT_LT(0, locks);
+	EXPECT_EQ(locks * IOVA_BATCH, depot->wanted);
+	sim_run_work();
+	EXPECT_EQ(DIV_ROUND_UP(locks * IOVA_BATCH, depot->cap),
+		  depot->nr_empty);
+	EXPECT_EQ(0, depot->wanted);
+
+	take(self, 50000, 1);
 	give(self, 1, 0);
 	EXPECT_LT(IOVA_SUPPLY_MAX, depot->wanted);
+	ASSERT_EQ(NULL, depot->empty);
+	locks = tree_locks(self);
 	sim_run_work();
-	EXPECT_EQ(0, depot->wanted);
-	EXPECT_EQ(IOVA_SUPPLY_MAX, depot->nr_empty);
+	EXPECT_EQ(DIV_ROUND_UP(IOVA_SUPPLY_MAX, depot->cap), depot->nr_empty);
+	EXPECT_EQ(locks, tree_locks(self));
 }
 
 TEST_F(rcache, counters_agree_with_the_locks)

@@ -40,7 +40,7 @@ void sim_warn(const char *file, int line, const char *condition)
 
 void might_sleep(void)
 {
-	sim_check(!sim_irqs_disabled(), "sleeps with interrupts off");
+	sim_check(sim_may_sleep(), "sleeps with interrupts off");
 }
 
 static _Thread_local u64 random_state;

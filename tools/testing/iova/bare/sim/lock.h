@@ -15,7 +15,9 @@ typedef struct spinlock {
 #define local_irq_save(flags)		((flags) = 0)
 #define local_irq_restore(flags)	((void)(flags))
 #define sim_irqs_disabled()		true
+#define sim_may_sleep()			true
 #define sim_lock_held(lock)		((void)(lock), true)
+#define sim_lock_acquired(lock)		((void)(lock), 0UL)
 
 #define spin_lock_init(lock)		((lock)->held = 0)
 
@@ -26,7 +28,8 @@ static inline bool spin_trylock(spinlock_t *lock)
 
 static inline void spin_lock(spinlock_t *lock)
 {
-	BUG_ON(!spin_trylock(lock));
+	while (unlikely(!spin_trylock(lock)))
+		;
 }
 
 static inline void spin_unlock(spinlock_t *lock)

@@ -38,7 +38,9 @@ extern struct sim_locks sim_locks;
 	((flags) = sim_locks.irqs_off, sim_irqs_set(1))
 #define local_irq_restore(flags)	sim_irqs_set(flags)
 #define sim_irqs_disabled()		(sim_locks.irqs_off != 0)
+#define sim_may_sleep()			(!sim_locks.irqs_off)
 #define sim_lock_held(lock)		((lock)->held)
+#define sim_lock_acquired(lock)		((lock)->acquired)
 
 #define spin_lock_init(lock)						\
 	(*(lock) = (spinlock_t) { .kind = #lock })

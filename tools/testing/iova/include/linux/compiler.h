@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Accesses marked in the kernel's way are C11 atomics, so that ThreadSanitizer
- * knows them. Readers that depend on the address they load need no barrier in
- * the kernel; C11 has no such thing that works, and takes an acquire.
+ * For ThreadSanitizer, accesses marked in the kernel's way are C11 atomics.
+ * Readers that depend on the address they load need no barrier in the kernel;
+ * C11 has no such thing that works, and takes an acquire.
  */
 #ifndef _SIM_COMPILER_H
 #define _SIM_COMPILER_H
 
 #include_next <linux/compiler.h>
 
-#ifdef __SANITIZE_THREAD__
-#define SIM_LOAD_ORDER	__ATOMIC_ACQUIRE
-#else
-#define SIM_LOAD_ORDER	__ATOMIC_RELAXED
-#endif
-
 #undef READ_ONCE
 #undef WRITE_ONCE
-#define READ_ONCE(x)		__atomic_load_n(&(x), SIM_LOAD_ORDER)
+#ifdef __SANITIZE_THREAD__
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#else
+#define READ_ONCE(x)		(*(const volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, v)	(*(volatile typeof(x) *)&(x) = (v))
+#endif
 
 #define cmpxchg(ptr, old, new) ({					\
 	typeof(*(ptr)) __expected = (old);				\

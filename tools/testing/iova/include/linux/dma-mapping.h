@@ -4,7 +4,8 @@
 
 /* The kernel's brings these along; users of linux/iova.h count on it. */
 #include <linux/list.h>
-#include <linux/spinlock.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
 
 typedef u64 dma_addr_t;
 

@@ -18,6 +18,7 @@ extern _Thread_local unsigned int sim_irqs_off;
 	((flags) = sim_irqs_off, sim_irqs_off = 1)
 #define local_irq_restore(flags)	(sim_irqs_off = (flags))
 #define sim_irqs_disabled()		(sim_irqs_off != 0)
+#define sim_may_sleep()			(!sim_irqs_off)
 /* An address that no other thread has. */
 #define sim_lock_held(lock)						\
 	(READ_ONCE((lock)->owner) == (void *)&sim_irqs_off)

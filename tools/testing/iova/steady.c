@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a steady load costs once it is warm, in counts.
+ */
+#include "test.h"
+#include "workload.h"
+
+FIXTURE(steady) {
+	struct iova_domain iovad;
+};
+
+FIXTURE_VARIANT(steady) {
+	const char *name;
+};
+
+FIXTURE_VARIANT_ADD(steady, lifo_4k) { .name = "lifo-4k" };
+FIXTURE_VARIANT_ADD(steady, burst_4k) { .name = "burst-4k" };
+FIXTURE_VARIANT_ADD(steady, burst_mixed) { .name = "burst-mixed" };
+FIXTURE_VARIANT_ADD(steady, cross_4k) { .name = "cross-4k" };
+FIXTURE_VARIANT_ADD(steady, cross_mixed) { .name = "cross-mixed" };
+FIXTURE_VARIANT_ADD(steady, lifo_256k) { .name = "lifo-256k" };
+FIXTURE_VARIANT_ADD(steady, cross_256k) { .name = "cross-256k" };
+FIXTURE_VARIANT_ADD(steady, cross_1m) { .name = "cross-1m" };
+
+FIXTURE_SETUP(steady)
+{
+	world_begin(2);
+	domain_begin_cached(&self->iovad, 1);
+}
+
+FIXTURE_TEARDOWN(steady)
+{
+	domain_end(&self->iovad);
+	world_end();
+}
+
+TEST_F(steady, tree_lock_is_not_taken)
+{
+	const struct workload *workload = workload_named(variant->name);
+	unsigned long chunks = SCALE(1000000, 100000000) / WORKLOAD_CHUNK;
+	struct iova_tree_stats *stats = &self->iovad.stats;
+	unsigned long locks, trims, depot = 0, calls, i;
+
+	ASSERT_NE(NULL, workload);
+	ASSERT_EQ(0, iova_domain_set_cached_range(&self->iovad,
+						  workload->range));
+	workload_run(workload, &self->iovad, 1000);
+	locks = stats->locks;
+	trims = stats->trim_locks;
+	calls = sim_memory.calls;
+	for (i = 0; i < IOVA_NR_ORDERS; i++)
+		depot -= self->iovad.rcache->depot[i].locks;
+
+	workload_run(workload, &self->iovad, chunks);
+	for (i = 0; i < IOVA_NR_ORDERS; i++)
+		depot += self->iovad.rcache->depot[i].locks;
+	TH_LOG("a million pairs: %lu tree locks, %lu for trimming, %lu depot locks, %lu allocations",
+	       stats->locks - locks, stats->trim_locks - trims, depot,
+	       sim_memory.calls - calls);
+	EXPECT_EQ(0, stats->locks - locks);
+	/* Nor is there anything to trim, or to order. */
+	EXPECT_EQ(0, stats->trim_locks - trims);
+	EXPECT_EQ(0, sim_memory.calls - calls);
+}
+
+TEST_HARNESS_MAIN
