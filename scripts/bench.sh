@@ -9,7 +9,8 @@
 #
 # A round boots each configuration once, every second round backwards, so that
 # what else the host does meets all of them alike.  After the rounds come two passes that are not timed: what
-# is called how often, and what an idle guest's memory is spent on.
+# is called how often, and what an idle guest's memory is spent on; and the
+# allocator's own files are compared in userspace.
 #
 # With QUICK=1 in the environment there is one short round, which shows that
 # everything works and measures nothing; build/report-quick is written.
@@ -145,8 +146,18 @@ untimed()
 	done
 	for name in off stock-lazy series-lazy; do
 		CPUS=$IDLE_CPUS DEVS=$IDLE_DEVS QEMU_EXTRA=$IDLE_QEMU \
-			APPEND=slab_nomerge measure memory "$name" memory
+			measure memory "$name" memory
 	done
+}
+
+# userspace: the allocator's own files, beside stock's.
+userspace()
+{
+	run_logged userspace make -s -C "$TOP/tools/testing/iova" bench ||
+		die E_BUILD "the userspace benchmark failed;" \
+			"see build/log/userspace.log"
+	grep -P '^[^\t]+(\t[^\t]+){4}$' "$LOGS/userspace.log" \
+		>"$REPORT/userspace.tsv"
 }
 
 # host_facts: what it ran on.
@@ -179,6 +190,7 @@ main()
 	LOAD=$(cut -d ' ' -f 1-3 /proc/loadavg)
 	rounds
 	untimed
+	userspace
 	host_facts "$1" >"$REPORT/host"
 	python3 -B "$TOP/scripts/report" collect "$RAW" "$REPORT" ||
 		die E_TEST "cannot read the results; see ${RAW#"$TOP"/}"

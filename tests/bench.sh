@@ -69,6 +69,13 @@ a_run()
 	printf 'round\tconfig\tfact\tvalue\n1\toff\trelease\t6.12\n' \
 		>"$1/facts.tsv"
 	samples >"$1/samples.tsv"
+	cat >"$1/userspace.tsv" <<-'END'
+		name	stock	series	ratio	unit
+		instructions/lifo-4k	200	150	0.75	instructions/pair
+		tree-locks/burst-mixed	9	0	0	acquisitions/million pairs
+		tree-locks/cross-mixed	9	1	0.11	acquisitions/million pairs
+		depot-locks/cross-4k	80	40	0.5	acquisitions/million pairs
+	END
 }
 
 # put DIR ROUND CONFIG WORKLOAD CASE METRIC VALUE: change one sample.
@@ -229,6 +236,19 @@ test_measures_met_missed_and_aimed_at()
 		"$(printf '1.1\tMISSED')" missed
 	equal "$(line out/measures.tsv 'magazines' | cut -f 5-)" \
 		"$(printf '1\tMISSED')" memory
+}
+
+test_userspace_is_judged()
+{
+	local what
+
+	a_run out
+	report table out >/dev/null
+	for what in 'alloc+free pair.*0.75.met' 'same CPU.*0.met' \
+		'tree locks.*elsewhere.*1.MISSED' \
+		'depot locks.*elsewhere.*0.5.aim'; do
+		line out/measures.tsv "$what" >/dev/null
+	done
 }
 
 test_missing_sample_fails_by_name()

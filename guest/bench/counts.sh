@@ -34,12 +34,7 @@ count_one()
 
 	dma_map "$1" "$2" 1 >/dev/null	# fills the caches
 	echo "$hist" >"$lock/trigger"
-	echo 1 >"$TRACING/function_profile_enabled"
-	dma_map "$1" "$2" 1 >/dev/null
-	echo 0 >"$TRACING/function_profile_enabled"
-	awk '$2 ~ /^[0-9]+$/ { hits[$1] += $2 }
-		END { for (name in hits) print name, hits[name] }' \
-		"$TRACING"/trace_stat/function*
+	calls_during "${FUNCTIONS[@]}" -- dma_map "$1" "$2" 1 2>/dev/null
 	awk '/^{.*hitcount:/ { print "tree_lock", $NF }' "$lock/hist"
 	echo "!$hist" >"$lock/trigger"
 }
@@ -51,7 +46,6 @@ run_counts()
 	bench_bind >/dev/null
 	domain=$(bench_domain)
 	echo "p:lock $LOCK at=\$arg1:x64" >"$TRACING/kprobe_events"
-	printf '%s\n' "${FUNCTIONS[@]}" >"$TRACING/set_ftrace_filter"
 	while read -r name pages threads; do
 		say "counts $name"
 		count_one "$pages" "$threads" "$domain" \

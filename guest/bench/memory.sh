@@ -4,7 +4,7 @@
 # What an idle guest spends on its IOMMU domains, in kB.
 
 # magazines: by the slab cache that stock has for them alone (which must not be
-# merged with others: slab_nomerge), or by the series' own account.
+# merged with others), or by the series' own account.
 magazines()
 {
 	awk '$1 == "iommu_iova_magazine" { sum += $3 * $4 }

@@ -8,7 +8,8 @@ collect reads the runs' directories RAW/ROUND-CONFIG (ROUND is a number, or
 "once") and writes OUT/samples.tsv and OUT/facts.tsv.  table makes of these
 results.tsv, measures.tsv, table.txt, the plots and the page; it prints the
 table, and fails if anything is missing.  OUT/host tells what it ran on, its
-line "rounds=N" how many there were, "configs=..." which configurations.
+line "rounds=N" how many there were, "configs=..." which configurations;
+OUT/userspace.tsv is what `make -C tools/testing/iova bench` wrote.
 """
 
 import sys
@@ -54,7 +55,7 @@ def read_results(out, host):
     return model.Results(
         model.read_cells(BENCH / "cells"),
         model.read_configs(BENCH / "configs", host["configs"].split()),
-        samples)
+        samples, model.read_userspace(out / "userspace.tsv"))
 
 
 def write_report(out):

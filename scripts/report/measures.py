@@ -16,12 +16,21 @@ class Measure:
     """
 
     work: str
-    cell: tuple             # workload, case, metric
+    cell: tuple             # workload, case, metric; or userspace, name
     config: str
     reference: str
     kind: str
     wanted: float
     aim: float = None
+
+    def figures(self, results):
+        """The figures of config and reference; None for an unknown one."""
+        if self.cell[0] == "userspace":
+            pair = results.userspace.get(self.cell[1])
+            return (pair.series, pair.stock) if pair else (None, None)
+        values = [results.get(*self.cell, config)
+                  for config in (self.config, self.reference)]
+        return [value.median if value else None for value in values]
 
 
 MEASURES = (
@@ -37,16 +46,28 @@ MEASURES = (
     Measure("4 KiB map+unmap, lazy, 1 thread",
             ("dma", "4K-t1", "sum"), "series-lazy", "stock-lazy",
             COST, 1.05, 0.8),
+    Measure("alloc+free pair, userspace, instructions",
+            ("userspace", "instructions/lifo-4k"), "series", "stock",
+            COST, 1.0, 0.7),
     Measure("fio 256k randread, lazy, knob 1M",
             ("fio", "256k", "rate"), "series-tuned", "stock-lazy",
             RATES, 1.5, 1.7),
     Measure("memory of magazines, idle, 16 CPUs, 8 groups",
             ("memory", "idle", "magazines"), "series-lazy", "stock-lazy",
             COST, 0.1),
-    Measure("tree-lock acquisitions per 100,000 maps of 4 KiB",
+    Measure("tree locks per million pairs, same CPU",
+            ("userspace", "tree-locks/burst-mixed"), "series", None,
+            COUNT, 0),
+    Measure("tree locks per million pairs, freed elsewhere",
+            ("userspace", "tree-locks/cross-mixed"), "series", None,
+            COUNT, 0),
+    Measure("depot locks per million pairs, freed elsewhere",
+            ("userspace", "depot-locks/cross-4k"), "series", "stock",
+            COST, 1.0, 0.5),
+    Measure("tree locks per 100,000 maps of 4 KiB, in the guest",
             ("counts", "4K-t4", "tree_locks"), "series-tuned", None,
             COUNT, 0),
-    Measure("tree-lock acquisitions per 100,000 maps of 1 MiB",
+    Measure("tree locks per 100,000 maps of 1 MiB, in the guest",
             ("counts", "1M-t4", "tree_locks"), "series-tuned", None,
             COUNT, 0),
 )
@@ -89,15 +110,11 @@ class Verdict:
 
 def figure_of(measure, results):
     """What a measure comes to; None if it was not measured."""
-    value = results.get(*measure.cell, measure.config)
-    base = value if measure.kind == COUNT else \
-        results.get(*measure.cell, measure.reference)
-    if value is None or base is None:
-        return None
-    if measure.kind == COUNT:
-        return value.median
+    value, base = measure.figures(results)
+    if measure.kind == COUNT or value is None or base is None:
+        return value if measure.kind == COUNT else None
     over, under = (base, value) if measure.kind == FASTER else (value, base)
-    return over.median / under.median if under.median else None
+    return over / under if under else None
 
 
 def judge(results):

@@ -92,12 +92,28 @@ def read_configs(path, names=None):
             if names is None or row[0] in names]
 
 
+@dataclass(frozen=True)
+class Pair:
+    """A figure of the userspace build, of stock's iova.c and the series'."""
+
+    stock: float
+    series: float
+    unit: str
+
+
+def read_userspace(path):
+    """What `make -C tools/testing/iova bench` wrote, by name."""
+    return {row[0]: Pair(float(row[1]), float(row[2]), row[4])
+            for row in list(read_table(path))[1:]}
+
+
 class Results:
     """All samples, by (workload, case, metric, config)."""
 
-    def __init__(self, cells, configs, samples):
+    def __init__(self, cells, configs, samples, userspace):
         self.cells = cells
         self.configs = configs
+        self.userspace = userspace
         self.values = {key: Value(statistics.median(values), min(values),
                                   max(values), len(values))
                        for key, values in samples.items()}

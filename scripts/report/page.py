@@ -203,6 +203,7 @@ same devices.</p>
 <p><a href="results.tsv">results.tsv</a>: medians, spread, ratios;
 <a href="measures.tsv">measures.tsv</a>;
 <a href="samples.tsv">samples.tsv</a>: every sample;
+<a href="userspace.tsv">userspace.tsv</a>;
 <a href="facts.tsv">facts.tsv</a>: every guest. The guests' logs and the tools'
 own outputs are in {raw}.</p>
 </body></html>

@@ -2,7 +2,7 @@
 """The results as text for a terminal, and as tab-separated values."""
 
 from measures import judge
-from model import WORKLOADS
+from model import WORKLOADS, ratio
 
 TITLE = 22      # width of the first column
 COLUMN = 20     # width of each other
@@ -127,6 +127,17 @@ def workload_lines(results, workload):
     return lines
 
 
+def userspace_lines(results):
+    """What the userspace build of the allocator counts."""
+    lines = ["The allocator's files in userspace, less is better",
+             f"{'':40}{'stock':>14}{'series':>14}{'ratio':>9}"]
+    for name, pair in results.userspace.items():
+        rate = ratio(pair.series, pair.stock, "less")
+        lines.append(f"{name:40}{number(pair.stock):>14}"
+                     f"{number(pair.series):>14}{times(rate):>9}  {pair.unit}")
+    return lines + [""]
+
+
 def measures_lines(results):
     """The measures, wanted against measured."""
     lines = ["Measures",
@@ -146,6 +157,7 @@ def text(results):
     for workload in WORKLOADS:
         if workload in present:
             lines += workload_lines(results, workload)
+    lines += userspace_lines(results)
     return "\n".join(lines + LEGEND.split("\n") + [""] +
                      measures_lines(results)) + "\n"
 
