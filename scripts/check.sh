@@ -53,7 +53,7 @@ check_names()
 	local name
 
 	for name in ${SUITES:-}; do
-		listed | grep -q "^${name}[[:space:]]" ||
+		listed | grep "^${name}[[:space:]]" >/dev/null ||
 			die E_USAGE "SUITES=$name: no such suite; use:" \
 				"$(listed | awk '{ print $1 }' | xargs)"
 	done

@@ -204,7 +204,7 @@ check_diff()
 		! is_owned_root "$path" || die E_SERIES "$where adds or" \
 			"deletes $path; list it in a group of series/$BASE"
 	done < <(g apply --summary "$2" | awk '$2 == "mode" { print $4 }')
-	if g apply --summary "$2" | grep -Eq '^ (rename|copy) '; then
+	if g apply --summary "$2" | grep -E '^ (rename|copy) ' >/dev/null; then
 		die E_SERIES "$where: renames; use git format-patch" \
 			"--no-renames"
 	fi

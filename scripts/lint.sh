@@ -135,10 +135,10 @@ objects()
 	local file
 
 	echo drivers/iommu/
-	g diff --name-only base series -- '*.c' | grep -v '^tools/' |
-		grep -v '^drivers/iommu/' | while IFS= read -r file; do
-			! g cat-file -e "$1:$file" 2>/dev/null || echo "${file%.c}.o"
-		done
+	while IFS= read -r file; do
+		! g cat-file -e "$1:$file" 2>/dev/null || echo "${file%.c}.o"
+	done < <(g diff --name-only base series -- '*.c' \
+		':!tools' ':!drivers/iommu')
 }
 
 # sparse COMMIT LOG: compile with sparse; build/log/LOG.log
@@ -200,7 +200,8 @@ check()
 	out=$(set -e; "lint_$2")
 	rc=$?
 	set -e
-	if [[ -z $out && $rc -eq 0 ]]; then
+	[[ $rc -eq 0 || -n $out ]] || out="exit status $rc, see above"
+	if [[ -z $out ]]; then
 		echo "ok $1 $2"
 		return
 	fi

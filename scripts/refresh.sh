@@ -48,10 +48,11 @@ check_tree()
 	[[ -z $(g rev-list --merges base..series) ]] ||
 		die E_SERIES "branch series has a merge; run:" \
 			"git -C build/$BASE/linux rebase base"
-	! g log --format=%s base..series | grep -q '^\(fixup\|squash\|amend\)! ' ||
+	[[ -z $(g log --format=%s base..series |
+		sed -n '/^\(fixup\|squash\|amend\)! /p') ]] ||
 		die E_SERIES "branch series has fixup commits; run:" \
 			"git -C build/$BASE/linux rebase -i --autosquash base"
-	file=$(g ls-files -o --exclude-standard | head -n 1)
+	file=$(g ls-files -o --exclude-standard | sed -n 1p)
 	[[ -z $file ]] || die E_SERIES "$file is new in build/$BASE/linux;" \
 		"git add and commit it there, or remove it"
 	[[ $(inputs_hash "$TOP") = "$(cat "$dir/workbench-hash")" ]] ||

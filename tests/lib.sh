@@ -25,6 +25,7 @@ fake_source()
 	for i in {1..40}; do
 		echo "vfio line $i"
 	done >"$dir/drivers/vfio/vfio.c"
+	printf 'for Windows\r\n' >"$dir/crlf.txt"
 	printf '#!/bin/sh\n' >"$dir/run.sh"
 	chmod +x "$dir/run.sh"
 	ln -s run.sh "$dir/link.sh"

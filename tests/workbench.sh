@@ -126,7 +126,8 @@ test_tree_keeps_a_developers_work()
 test_fuzz_is_refused()
 {
 	ready
-	sed -i 's/vfio line 21/vfio line 21 of another base/' \
+	# the outermost line of context: what patch would call fuzz 1
+	sed -i 's/vfio line 22/vfio line 22 of another base/' \
 		patches/6.12/vfio.patch
 	refused 6 'vfio.patch does not apply without fuzz' scripts/tree.sh
 }
@@ -381,7 +382,7 @@ test_refresh_of_a_message()
 	equal "$(git -C "$TREE" log -1 --format=%s series)" 'iommu/iova: Use it' log
 	grep -q 'group switch.patch' series/6.12
 	again
-	equal "$(git -C "$TREE" log -1 --format=%b series | head -n 1)" \
+	equal "$(git -C "$TREE" log -1 --format=%b series | sed -n 1p)" \
 		'Größe: ok.' body
 }
 
@@ -424,6 +425,9 @@ test_refresh_refuses()
 	echo x >>$TREE/drivers/vfio/vfio.c
 	as_developer commit -q -a -m 'vfio: nobody signs'
 	refused 6 'no Signed-off-by' scripts/refresh.sh
+	as_developer commit -q --amend -m 'vfio: a line that ends a message' \
+		-m "$(printf 'Signed-off-by: D <d@example.org>\n---\n\nafter')"
+	refused 6 'does not survive being mailed' scripts/refresh.sh
 	equal "$(state patches series drivers include)" "$before" files
 	echo x >drivers/iommu/tree.c
 	refused 6 'changed here as well' scripts/refresh.sh
