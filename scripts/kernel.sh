@@ -29,8 +29,7 @@ fragment()
 }
 
 # kbuild KERNEL ARGUMENT...: make, with all that could tell two builds of the
-# same source apart held fixed.  ccache costs no preprocessing that way, and
-# serves a tree at any place.
+# same source apart held fixed.  CCACHE_DEPEND: no preprocessing besides.
 kbuild()
 {
 	local kernel=$1 src
@@ -38,7 +37,7 @@ kbuild()
 	shift
 	src=$(source_of "$kernel")
 	CCACHE_DIR=${CCACHE_DIR:-$TOP/build/ccache} \
-		CCACHE_DEPEND=1 CCACHE_BASEDIR=$B \
+		CCACHE_DEPEND=1 \
 		make -C "$src" O="$B/$kernel-$FLAVOUR" -j"$(nproc)" \
 		CC="ccache gcc" HOSTCC="ccache gcc" \
 		LOCALVERSION="-$kernel-$FLAVOUR" KBUILD_BUILD_VERSION=1 \
@@ -107,8 +106,8 @@ seed()
 	rm -rf "$to" "$to.tmp"
 	cp -a --reflink=auto "$from" "$to.tmp"
 	find "$to.tmp" -name '*.cmd' -print0 | xargs -0 sed -i \
-		-e "s,$BASE_SRC/,$SERIES_SRC/,g" -e "s,$from/,$to/,g" \
-		-e "s,$BASE_SRC\\b,$SERIES_SRC,g" -e "s,$from\\b,$to,g"
+		-e "s,$BASE_SRC\\b,$SERIES_SRC,g" -e "s,$from\\b,$to,g" \
+		-e "s,\\.\\./${BASE_SRC##*/}/,../${SERIES_SRC##*/}/,g"
 	find "$SERIES_SRC" -path "$SERIES_SRC/.git" -prune -o -type f \
 		-newer "$from/.started" -print0 |
 		xargs -0r touch -c -r "$from/.started"

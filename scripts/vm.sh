@@ -55,7 +55,8 @@ check_options()
 	[[ $TIMEOUT =~ ^[0-9]+$ && $BOOT_TIMEOUT =~ ^[1-9][0-9]*$ ]] ||
 		die E_USAGE "TIMEOUT=$TIMEOUT BOOT_TIMEOUT=$BOOT_TIMEOUT:" \
 			"use whole seconds"
-	[[ $MAXCPUS =~ ^[1-9][0-9]?$ && $MAXCPUS -ge $CPUS ]] ||
+	[[ $MAXCPUS =~ ^[1-9][0-9]?$ && $MAXCPUS -ge $CPUS &&
+		$MAXCPUS -le 64 ]] ||
 		die E_USAGE "MAXCPUS=$MAXCPUS: use a number from $CPUS to 64"
 	[[ $MEM =~ ^[1-9][0-9]*[MG]$ ]] ||
 		die E_USAGE "MEM=$MEM: use a size such as 512M or 4G"

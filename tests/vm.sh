@@ -140,6 +140,24 @@ test_ats()
 	grep -q "Enable+" out || fail "ATS is off: $(cat out)"
 }
 
+test_shell_on_a_terminal()
+{
+	local log=$REPO/build/log/test-vm-shell rc=0
+
+	rm -rf "$log"
+	{
+		until grep -qs 'exit ends the guest' "$log/console.log"; do
+			sleep 0.2
+		done
+		sleep 2
+		echo 'echo $((6 * 7)); exit 9'
+		sleep 5
+	} | timeout 120 script -qec "CMD= RUN=test-vm-shell \
+		$REPO/scripts/vm.sh" /dev/null >out || rc=$?
+	equal $rc 9 "the shell's exit status"
+	grep -q '^42' out || fail "no 42: $(tail out)"
+}
+
 test_bad_options_are_refused()
 {
 	refused 2 IOMMU=arm env IOMMU=arm CMD=true "$REPO/scripts/vm.sh"
