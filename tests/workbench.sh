@@ -306,14 +306,14 @@ test_refresh_round_trip()
 	commit_all 'vfio: change line 35'
 	want=$(tree_id)
 	as_developer checkout -q series~3
-	sed -i 's/line twenty/line 0x14/' $TREE/drivers/vfio/vfio.c
+	sed -i 's/line twenty/line  twenty/' $TREE/drivers/vfio/vfio.c
 	as_developer commit -q -a --amend --no-edit
 	as_developer rebase -q --onto HEAD series~3 series
 	echo 'edited' >>$TREE/drivers/iommu/tree.c
 	make -s refresh
 	equal "$(sed -n '$p' drivers/iommu/tree.c)" edited owned
 	equal "$(cat drivers/iommu/new.c)" new 'new file'
-	grep -q '^+vfio line 0x14' patches/6.12/vfio.patch
+	grep -q '^+vfio line  twenty' patches/6.12/vfio.patch
 	equal "$(sha256sum <patches/6.12/switch.patch)" "$bytes" untouched
 	equal "$(grep -v '^$' series/6.12 | tr -d '\t')" "$(cat <<-'END'
 		# head
