@@ -27,16 +27,29 @@ bench_domain()
 	echo >"$TRACING/kprobe_events"
 }
 
+# trim_locks: acquisitions so far on behalf of the depots' trimming, which the
+# series counts apart and stock does not.
+trim_locks()
+{
+	local file
+
+	file=/sys/kernel/debug/iommu/groups/$(group_of "$(pci_find testdev)")/iova
+	[[ ! -e $file ]] || awk '$1 == "tree_trim_locks" { print $2 }' "$file"
+}
+
 # count_one PAGES THREADS DOMAIN
 count_one()
 {
 	local lock=$TRACING/events/kprobes/lock hist="hist:keys=at if at == $3"
+	local trimmed
 
 	dma_map "$1" "$2" 1 >/dev/null	# fills the caches
+	trimmed=$(trim_locks)
 	echo "$hist" >"$lock/trigger"
 	calls_during "${FUNCTIONS[@]}" -- dma_map "$1" "$2" 1 2>/dev/null
 	awk '/^{.*hitcount:/ { print "tree_lock", $NF }' "$lock/hist"
 	echo "!$hist" >"$lock/trigger"
+	echo "trim_lock $(($(trim_locks) - trimmed))"
 }
 
 run_counts()

@@ -64,12 +64,6 @@ MEASURES = (
     Measure("depot locks per million pairs, freed elsewhere",
             ("userspace", "depot-locks/cross-4k"), "series", "stock",
             COST, 1.0, 0.5),
-    Measure("tree locks per 100,000 maps of 4 KiB, in the guest",
-            ("counts", "4K-t4", "tree_locks"), "series-tuned", None,
-            COUNT, 0),
-    Measure("tree locks per 100,000 maps of 1 MiB, in the guest",
-            ("counts", "1M-t4", "tree_locks"), "series-tuned", None,
-            COUNT, 0),
 )
 
 
