@@ -116,15 +116,19 @@ static void actor_free(struct actor *actor, bool oldest)
 static void act(struct actor *actor, char what)
 {
 	switch (what) {
-	case 'a': actor_alloc(actor, 33); break;
-	case 'b': actor_alloc(actor, 16); break;
-	case 'A': actor_alloc(actor, 63); break;
-	case 'B': actor_alloc(actor, 64); break;
-	case 'C': actor_alloc(actor, 129); break;
-	case 'R': set_range(actor->iovad, LARGE); break;
-	case 'S': set_range(actor->iovad, SMALL); break;
-	case 'f': actor_free(actor, true); break;
-	case 'F': actor_free(actor, false); break;
+	case 'f':
+	case 'F':
+		actor_free(actor, what == 'f');
+		break;
+	case 'R':
+		set_range(actor->iovad, LARGE);
+		break;
+	case 'S':
+		set_range(actor->iovad, SMALL);
+		break;
+	default:
+		actor_alloc(actor, what == 'a' ? 33 : what == 'A' ? 63 :
+				   what == 'b' ? 16 : what == 'B' ? 64 : 129);
 	}
 }
 

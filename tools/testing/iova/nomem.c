@@ -8,6 +8,10 @@
 #define TOP_PFN	(PFN_4G - 1)
 #define NR	5000
 
+/* Parts of scripts of ops.h. */
+#define CROSS		"3:0b  b  b  b  b  b  c10g?0w00g?0w00g?0g?0w00c00b  "
+#define ODD_ONES	"a 0a$0a40a80"
+
 /* Every allocation of a good script fails in turn; the rest goes on. */
 static void fail_nth(struct __test_metadata *_metadata, const char *name,
 		     const char *script)
@@ -37,26 +41,23 @@ TEST(fail_nth_one_page)
 	fail_nth(_metadata, "one page", "0:0a 0f00a 0a 0f00f00");
 }
 
+/* Allocate on one CPU, free on another, with orders and trims. */
 TEST(fail_nth_many_magazines)
 {
-	/* Allocate on one CPU, free on another, with orders and trims. */
-	fail_nth(_metadata, "many magazines",
-		 "0:0b  b  b  b  b  b  c10g?0w00g?0w00g?0g?0w00"
-		 "c00b  b  b  b  c10g?0w00g?0w00g?0w00p~0p~0");
+	fail_nth(_metadata, "many magazines", CROSS
+		 "b  b  b  c10g?0w00g?0w00g?0w00p~0p~0");
 }
 
+/* Odd sizes before, whole ones after, and back. */
 TEST(fail_nth_cached_range)
 {
-	/* Odd sizes before, whole ones after, and back. */
-	fail_nth(_metadata, "cached range",
-		 "1:0a 0a$0a40a80K80a 0a$0a40a80f00f00f00q00f00f00Q00K50"
-		 "a80a40f00f00f00f00");
+	fail_nth(_metadata, "cached range", "1:0" ODD_ONES "K80" ODD_ONES
+		 "f00f00q00f00f00Q00K50" ODD_ONES "f00f00f00f00");
 }
 
 TEST(fail_nth_reclaim_and_hotplug)
 {
-	fail_nth(_metadata, "reclaim and hotplug",
-		 "3#0b  b  b  c10b  b  g?0g?0w00c00g?0b  b  b  g?0w00g?0"
+	fail_nth(_metadata, "reclaim and hotplug", CROSS
 		 "o10A?~A?~A?~o10c10A0~f00f00i00");
 }
 

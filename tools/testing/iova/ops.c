@@ -154,43 +154,65 @@ static void op_hotplug(unsigned int cpu)
 		sim_cpu_down(cpu);
 }
 
-static void op_run(char what, u8 x, u8 y)
+static void op_alloc_some(u8 size, u8 nr)
 {
 	unsigned int i;
 
-	switch (what) {
-	case 'a': op_alloc(x, y, false); break;
-	case 'A': op_alloc(x, y, true); break;
-	case 'b':
-		for (i = 0; i <= y % 64; i++)
-			op_alloc(x, 255, true);
-		break;
-	case 'f': op_free(x); break;
-	case 'g':
-		for (i = 0; i <= x % 64; i++)
-			op_free(y);
-		break;
-	case 'q': op_queue(x); break;
-	case 'Q': flush_parked(&ops.iovad); break;
-	case 't': op_alloc_tree(x, y, true); break;
-	case 'u': op_alloc_tree(x, y, false); break;
-	case 'c':
-		if (cpu_online(x % nr_cpu_ids))
-			sim_cpu = x % nr_cpu_ids;
-		break;
-	case 'o': op_hotplug(x); break;
-	case 'k':
+	for (i = 0; i <= nr % 64; i++)
+		op_alloc(size, 255, true);
+}
+
+static void op_free_some(u8 nr, u8 which)
+{
+	unsigned int i;
+
+	for (i = 0; i <= nr % 64; i++)
+		op_free(which);
+}
+
+static void op_cpu(u8 cpu)
+{
+	if (cpu_online(cpu % nr_cpu_ids))
+		sim_cpu = cpu % nr_cpu_ids;
+}
+
+/* What each letter does. */
+static void op_run(char what, u8 x, u8 y)
+{
+	if (what == 'a' || what == 'A')
+		op_alloc(x, y, what == 'A');
+	else if (what == 'b')
+		op_alloc_some(x, y);
+	else if (what == 't' || what == 'u')
+		op_alloc_tree(x, y, what == 't');
+	else if (what == 'f')
+		op_free(x);
+	else if (what == 'g')
+		op_free_some(x, y);
+	else if (what == 'q')
+		op_queue(x);
+	else if (what == 'Q')
+		flush_parked(&ops.iovad);
+	else if (what == 'c')
+		op_cpu(x);
+	else if (what == 'o')
+		op_hotplug(x);
+	else if (what == 'k')
 		iova_domain_set_cached_range(&ops.iovad, x * PAGE_SIZE);
-		break;
-	case 'K':
+	else if (what == 'K')
 		iova_domain_set_cached_range(&ops.iovad, PAGE_SIZE << x % 12);
-		break;
-	case 'w': sim_run_work(); break;
-	case 'p': sim_advance(x * 4); break;
-	case 'n': sim_memory.fail_at = sim_memory.calls + 1 + x % 8; break;
-	case 'm': sim_locks.contended = x % 8; break;
-	case 'i': domain_reclaim(&ops.iovad); break;
-	}
+	else if (what == 'w')
+		sim_run_work();
+	else if (what == 'p')
+		sim_advance(x * 4);
+	else if (what == 'n')
+		sim_memory.fail_at = sim_memory.calls + 1 + x % 8;
+	else if (what == 'm')
+		sim_locks.contended = x % 8;
+	else if (what == 'i')
+		domain_reclaim(&ops.iovad);
+	else
+		sim_check(false, "what is %c?", what);
 }
 
 /* Live ranges shorter than their class must be on record, exactly. */

@@ -6,6 +6,20 @@
  * make one that people can read.
  *
  * Set-up: CPUs, size of the space, start_pfn; see ops_begin().
+ *
+ *	a, A	allocate, without and with reclaim: size, limit
+ *	b	allocate some: size, how many
+ *	t, u	allocate from the tree, aligned and not: size, limit
+ *	f	free: which
+ *	g	free some: how many, which
+ *	q, Q	put into the flush queue: which; flush it
+ *	c	go to another CPU: which
+ *	o	take a CPU offline, or online: which
+ *	k, K	set the cached range: pages; log2 of the pages
+ *	w, p	run work; let time pass: 4 ms each
+ *	n	no memory soon: when
+ *	m	meet others on locks: how often
+ *	i	reclaim all
  */
 #ifndef _OPS_H
 #define _OPS_H
@@ -13,7 +27,7 @@
 #include "world.h"
 
 /* What is done where a byte is not one of these: each as often as it stands. */
-#define OPS_LETTERS	"aaaaAAAAbffffffgqQtuxccoKkwwppnmi"
+#define OPS_LETTERS	"aaaaAAAAbffffffgqQtuccoKkwwppnmi"
 
 /**
  * struct ops_result - what a script has come to

@@ -10,67 +10,69 @@ extern unsigned long sim_trace_iova_class_spill;
 #define TOP_PFN		(SHADOW_PFNS - 1)
 #define MAX_LIVE	200000
 
-FIXTURE(rcache) {
+static struct {
 	struct iova_domain iovad;
 	struct iova_rcache *rcache;
 	unsigned long *live;
 	unsigned int nr;
+} t;
+
+FIXTURE(rcache) {
 };
 
 FIXTURE_SETUP(rcache)
 {
 	world_begin(4);
-	domain_begin_cached(&self->iovad, 1);
-	self->rcache = self->iovad.rcache;
-	self->live = calloc(MAX_LIVE, sizeof(*self->live));
-	ASSERT_NE(NULL, self->live);
+	domain_begin_cached(&t.iovad, 1);
+	t.rcache = t.iovad.rcache;
+	t.live = calloc(MAX_LIVE, sizeof(*t.live));
+	ASSERT_NE(NULL, t.live);
 	/* All classes are open, unless a test says otherwise. */
-	ASSERT_EQ(0, iova_domain_set_cached_range(&self->iovad,
+	ASSERT_EQ(0, iova_domain_set_cached_range(&t.iovad,
 						  iova_rcache_range_max()));
 }
 
 FIXTURE_TEARDOWN(rcache)
 {
-	domain_end(&self->iovad);
+	domain_end(&t.iovad);
 	world_end();
-	free(self->live);
+	free(t.live);
 }
 
-static void take(FIXTURE_DATA(rcache) *self, unsigned int nr,
+static void take(unsigned int nr,
 		 unsigned long pages)
 {
 	while (nr--) {
-		unsigned long pfn = map_alloc(&self->iovad, pages, TOP_PFN,
+		unsigned long pfn = map_alloc(&t.iovad, pages, TOP_PFN,
 					      false);
 
-		sim_check(pfn && self->nr < MAX_LIVE, "%u live", self->nr);
-		self->live[self->nr++] = pfn;
+		sim_check(pfn && t.nr < MAX_LIVE, "%u live", t.nr);
+		t.live[t.nr++] = pfn;
 	}
 }
 
 /* Free all, the oldest first; let ordered magazines arrive now and then. */
-static void give(FIXTURE_DATA(rcache) *self, unsigned long pages,
+static void give(unsigned long pages,
 		 unsigned int pause)
 {
 	unsigned int i;
 
-	for (i = 0; i < self->nr; i++) {
-		map_free(&self->iovad, self->live[i], pages);
+	for (i = 0; i < t.nr; i++) {
+		map_free(&t.iovad, t.live[i], pages);
 		if (pause && i % pause == 0)
 			sim_run_work();
 	}
-	self->nr = 0;
+	t.nr = 0;
 }
 
-static unsigned long tree_locks(FIXTURE_DATA(rcache) *self)
+static unsigned long tree_locks(void)
 {
-	return self->iovad.iova_rbtree_lock.acquired;
+	return t.iovad.iova_rbtree_lock.acquired;
 }
 
-static struct iova_cpu_class *class_of(FIXTURE_DATA(rcache) *self,
-				       unsigned int cpu, unsigned int order)
+static struct iova_cpu_class *class_of(unsigned int cpu, unsigned int order)
 {
-	return &self->rcache->cpu[cpu]->class[order];
+	return &t.rcache->cpu[cpu]->class[order];
 }
 
 static unsigned long held(struct iova_cpu_class *class)
@@ -81,17 +83,17 @@ static unsigned long held(struct iova_cpu_class *class)
 
 TEST_F(rcache, second_allocation_does_not_leave_the_cpu)
 {
-	unsigned long pfn = map_alloc(&self->iovad, 1, TOP_PFN, true), locks;
+	unsigned long pfn = map_alloc(&t.iovad, 1, TOP_PFN, true), locks;
 
 	ASSERT_NE(0, pfn);
-	map_free(&self->iovad, pfn, 1);
-	locks = tree_locks(self);
-	EXPECT_EQ(pfn, map_alloc(&self->iovad, 1, TOP_PFN, true));
-	EXPECT_EQ(locks, tree_locks(self));
-	EXPECT_EQ(0, self->rcache->depot[0].lock.acquired);
-	EXPECT_EQ(1, domain_stats(&self->iovad)->class[0].hits);
-	EXPECT_EQ(1, domain_stats(&self->iovad)->class[0].misses);
-	map_free(&self->iovad, pfn, 1);
+	map_free(&t.iovad, pfn, 1);
+	locks = tree_locks();
+	EXPECT_EQ(pfn, map_alloc(&t.iovad, 1, TOP_PFN, true));
+	EXPECT_EQ(locks, tree_locks());
+	EXPECT_EQ(0, t.rcache->depot[0].lock.acquired);
+	EXPECT_EQ(1, domain_stats(&t.iovad)->class[0].hits);
+	EXPECT_EQ(1, domain_stats(&t.iovad)->class[0].misses);
+	map_free(&t.iovad, pfn, 1);
 }
 
 /* Case 20: what an idle domain costs, whatever the cached range. */
@@ -119,40 +121,40 @@ TEST_F(rcache, a_class_is_paid_for_where_it_is_used)
 	unsigned int i;
 
 	sim_cpu = 2;
-	take(self, 1, 8);
+	take(1, 8);
 	for (i = 0; i < nr_cpu_ids; i++)
-		EXPECT_EQ(i == 2, self->rcache->cpu[i] != NULL);
+		EXPECT_EQ(i == 2, !!t.rcache->cpu[i]);
 	for (i = 0; i < IOVA_NR_ORDERS; i++)
-		EXPECT_EQ(i == 3, class_of(self, 2, i)->loaded != NULL);
-	stats = domain_stats(&self->iovad);
+		EXPECT_EQ(i == 3, !!class_of(2, i)->loaded);
+	stats = domain_stats(&t.iovad);
 	EXPECT_EQ(1, stats->cpus);
 	/* The part of a CPU, a magazine, a range, and nothing else. */
 	EXPECT_EQ(sizeof(struct iova_cpu_rcache) + sizeof(struct iova_mag) +
 		  IOVA_MAG_MIN * sizeof(long) + sizeof(struct iova),
 		  sim_memory.bytes - bytes);
-	give(self, 8, 0);
+	give(8, 0);
 }
 
 TEST_F(rcache, frees_on_a_fresh_cpu_allocate_nothing)
 {
 	unsigned int i;
 
-	take(self, 200, 1);
+	take(200, 1);
 	sim_cpu = 3;
 	/* The first goes to the tree, and asks for more the next time. */
 	for (i = 0; i < 100; i++)
-		map_free(&self->iovad, self->live[--self->nr], 1);
-	EXPECT_EQ(NULL, self->rcache->cpu[3]);
+		map_free(&t.iovad, t.live[--t.nr], 1);
+	EXPECT_EQ(NULL, t.rcache->cpu[3]);
 	sim_run_work();
-	ASSERT_NE(NULL, self->rcache->cpu[3]);
-	ASSERT_SOUND(&self->iovad);
-	map_free(&self->iovad, self->live[--self->nr], 1);
-	EXPECT_EQ(0, held(class_of(self, 3, 0)));
+	ASSERT_NE(NULL, t.rcache->cpu[3]);
+	ASSERT_SOUND(&t.iovad);
+	map_free(&t.iovad, t.live[--t.nr], 1);
+	EXPECT_EQ(0, held(class_of(3, 0)));
 	sim_run_work();
-	map_free(&self->iovad, self->live[--self->nr], 1);
-	EXPECT_EQ(1, held(class_of(self, 3, 0)));
-	give(self, 1, 10);
-	EXPECT_LT(16, held(class_of(self, 3, 0)));
+	map_free(&t.iovad, t.live[--t.nr], 1);
+	EXPECT_EQ(1, held(class_of(3, 0)));
+	give(1, 10);
+	EXPECT_LT(16, held(class_of(3, 0)));
 }
 
 TEST_F(rcache, two_who_make_one_cpus_part_agree)
@@ -160,26 +162,26 @@ TEST_F(rcache, two_who_make_one_cpus_part_agree)
 	struct iova_cpu_rcache *part;
 	long live = sim_memory.live;
 
-	part = iova_cpu_rcache_create(self->rcache, 1, GFP_KERNEL);
+	part = iova_cpu_rcache_create(t.rcache, 1, GFP_KERNEL);
 	ASSERT_NE(NULL, part);
-	EXPECT_EQ(part, iova_cpu_rcache_create(self->rcache, 1, GFP_KERNEL));
+	EXPECT_EQ(part, iova_cpu_rcache_create(t.rcache, 1, GFP_KERNEL));
 	EXPECT_EQ(live + 1, sim_memory.live);
 }
 
 TEST_F(rcache, cached_ranges_are_whole)
 {
-	unsigned long pages, pfn, longest = 1UL << self->rcache->order;
+	unsigned long pages, pfn, longest = 1UL << t.rcache->order;
 
 	for (pages = 1; pages <= longest; pages++) {
-		pfn = map_alloc(&self->iovad, pages, TOP_PFN, true);
+		pfn = map_alloc(&t.iovad, pages, TOP_PFN, true);
 		ASSERT_EQ(roundup_pow_of_two(pages),
-			  iova_size(find_iova(&self->iovad, pfn)));
-		map_free(&self->iovad, pfn, pages);
+			  iova_size(find_iova(&t.iovad, pfn)));
+		map_free(&t.iovad, pfn, pages);
 	}
-	pfn = map_alloc(&self->iovad, longest + 1, TOP_PFN, true);
-	EXPECT_EQ(longest + 1, iova_size(find_iova(&self->iovad, pfn)));
-	map_free(&self->iovad, pfn, longest + 1);
-	EXPECT_EQ(NULL, find_iova(&self->iovad, pfn));
+	pfn = map_alloc(&t.iovad, longest + 1, TOP_PFN, true);
+	EXPECT_EQ(longest + 1, iova_size(find_iova(&t.iovad, pfn)));
+	map_free(&t.iovad, pfn, longest + 1);
+	EXPECT_EQ(NULL, find_iova(&t.iovad, pfn));
 }
 
 /* Magazines and depot full of high addresses must not answer for low ones. */
@@ -187,63 +189,63 @@ TEST_F(rcache, limit_holds_at_every_size)
 {
 	unsigned int order, i;
 
-	for (order = 0; order <= self->rcache->order_max; order++) {
+	for (order = 0; order <= t.rcache->order_max; order++) {
 		unsigned long pages = 1UL << order, limit, pfn;
 
-		take(self, 3000 >> order / 2, pages);
-		give(self, pages, 20);
-		ASSERT_NE(0, domain_parked(&self->iovad));
+		take(3000 >> order / 2, pages);
+		give(pages, 20);
+		ASSERT_NE(0, domain_parked(&t.iovad));
 		for (i = 0; i < 300; i++) {
 			limit = sim_random_below(1UL << (i % 26));
 			limit += 2 * pages - 1;
-			pfn = map_alloc(&self->iovad, pages, limit, false) ?:
-			      map_alloc(&self->iovad, pages, limit, true);
+			pfn = map_alloc(&t.iovad, pages, limit, false) ?:
+			      map_alloc(&t.iovad, pages, limit, true);
 			/* Low and high ones come to lie side by side. */
 			if (pfn)
-				map_free(&self->iovad, pfn, pages);
+				map_free(&t.iovad, pfn, pages);
 			else
-				ASSERT_EQ(0, domain_parked(&self->iovad));
+				ASSERT_EQ(0, domain_parked(&t.iovad));
 			if (i % 3 == 0)
-				take(self, 1, pages);
+				take(1, pages);
 		}
-		give(self, pages, 20);
-		ASSERT_SOUND(&self->iovad);
-		domain_reclaim(&self->iovad);
+		give(pages, 20);
+		ASSERT_SOUND(&t.iovad);
+		domain_reclaim(&t.iovad);
 	}
-	EXPECT_EQ(0, self->iovad.stats.ranges);
+	EXPECT_EQ(0, t.iovad.stats.ranges);
 }
 
 TEST_F(rcache, limit_near_zero)
 {
 	unsigned int order;
 
-	for (order = 0; order <= self->rcache->order_max; order++) {
+	for (order = 0; order <= t.rcache->order_max; order++) {
 		unsigned long pages = 1UL << order, limit, pfn;
 
-		take(self, 40, pages);
-		give(self, pages, 1);
+		take(40, pages);
+		give(pages, 1);
 		for (limit = 0; limit < 3 * pages; limit += 1 + pages / 16) {
 			/* The place at 0 is below start_pfn. */
 			bool fits = limit >= 2 * pages - 1;
 
 			if (pages == 1)
 				fits = limit >= 1;
-			pfn = map_alloc(&self->iovad, pages, limit, true);
+			pfn = map_alloc(&t.iovad, pages, limit, true);
 			ASSERT_EQ(fits, !!pfn) {
 				TH_LOG("%lu pages, limit %lu", pages, limit);
 			}
 			if (pfn)
-				map_free(&self->iovad, pfn, pages);
+				map_free(&t.iovad, pfn, pages);
 		}
 	}
 }
 
 TEST_F(rcache, limit_near_the_top)
 {
-	struct iova_domain *iovad = &self->iovad;
+	struct iova_domain *iovad = &t.iovad;
 	unsigned int order;
 
-	for (order = 0; order <= self->rcache->order_max; order++) {
+	for (order = 0; order <= t.rcache->order_max; order++) {
 		unsigned long pages = 1UL << order, last, pfn, other;
 
 		pfn = alloc_iova_fast(iovad, pages, ~0UL, true);
@@ -267,15 +269,15 @@ TEST_F(rcache, what_a_cpu_parks_is_bounded)
 {
 	unsigned int order;
 
-	for (order = 0; order <= self->rcache->order_max; order++) {
+	for (order = 0; order <= t.rcache->order_max; order++) {
 		unsigned long pages = 1UL << order, bytes, bound;
 
-		take(self, 40000 >> order, pages);
-		give(self, pages, 4);
-		take(self, 40000 >> order, pages);
-		give(self, pages, 4);
-		ASSERT_SOUND(&self->iovad);
-		bytes = held(class_of(self, 0, order)) * pages * PAGE_SIZE;
+		take(40000 >> order, pages);
+		give(pages, 4);
+		take(40000 >> order, pages);
+		give(pages, 4);
+		ASSERT_SOUND(&t.iovad);
+		bytes = held(class_of(0, order)) * pages * PAGE_SIZE;
 		bound = 2 * max(pages * PAGE_SIZE, (unsigned long)IOVA_MAG_BYTES);
 		TH_LOG("order %u: %lu KiB of %lu", order, bytes / 1024,
 		       bound / 1024);
@@ -286,20 +288,20 @@ TEST_F(rcache, what_a_cpu_parks_is_bounded)
 
 TEST_F(rcache, magazines_grow_where_the_lock_is_contended)
 {
-	struct iova_depot *depot = &self->rcache->depot[0];
+	struct iova_depot *depot = &t.rcache->depot[0];
 	unsigned int i;
 
 	EXPECT_EQ(IOVA_MAG_MIN, depot->cap);
 	/* Fewer trips than make a class grow by themselves. */
 	for (i = 0; i < 4; i++) {
-		take(self, 100, 1);
+		take(100, 1);
 		sim_locks.contended = IOVA_GROW_CONTENDED;
-		give(self, 1, 50);
+		give(1, 50);
 		sim_locks.contended = 0;
 	}
 	EXPECT_LT(IOVA_MAG_MIN, depot->cap);
 	EXPECT_LE(depot->cap, IOVA_MAG_MAX);
-	ASSERT_SOUND(&self->iovad);
+	ASSERT_SOUND(&t.iovad);
 }
 
 TEST_F(rcache, magazines_do_not_grow_in_peace)
@@ -307,73 +309,73 @@ TEST_F(rcache, magazines_do_not_grow_in_peace)
 	unsigned int i;
 
 	for (i = 0; i < 100; i++) {
-		take(self, 100, 1);
-		give(self, 1, 50);
+		take(100, 1);
+		give(1, 50);
 		sim_advance(100);
 	}
-	EXPECT_EQ(IOVA_MAG_MIN, self->rcache->depot[0].cap);
+	EXPECT_EQ(IOVA_MAG_MIN, t.rcache->depot[0].cap);
 }
 
 TEST_F(rcache, magazines_start_over_after_a_rest)
 {
-	struct iova_depot *depot = &self->rcache->depot[0];
+	struct iova_depot *depot = &t.rcache->depot[0];
 
-	take(self, 20000, 1);
-	give(self, 1, 10);
-	take(self, 20000, 1);
-	give(self, 1, 10);
+	take(20000, 1);
+	give(1, 10);
+	take(20000, 1);
+	give(1, 10);
 	EXPECT_EQ(IOVA_MAG_MAX, depot->cap);
 	sim_advance(100000);
 	EXPECT_EQ(IOVA_MAG_MIN, depot->cap);
-	take(self, 1000, 1);
-	give(self, 1, 10);
-	ASSERT_SOUND(&self->iovad);
+	take(1000, 1);
+	give(1, 10);
+	ASSERT_SOUND(&t.iovad);
 }
 
 /* The depots of an idle domain melt, in small steps, down to nothing. */
 TEST_F(rcache, depot_melts_in_small_steps)
 {
-	struct iova_depot *depot = &self->rcache->depot[0];
+	struct iova_depot *depot = &t.rcache->depot[0];
 	unsigned long full, locks, trimmed, ranges;
 	unsigned int steps = 0;
 
-	take(self, 100000, 1);
-	give(self, 1, 1);
+	take(100000, 1);
+	give(1, 1);
 	ASSERT_LT(2 * IOVA_TRIM_MAX, depot->nr_full);
-	locks = self->iovad.stats.locks;
-	trimmed = self->iovad.stats.trim_locks;
+	locks = t.iovad.stats.locks;
+	trimmed = t.iovad.stats.trim_locks;
 	do {
 		full = depot->nr_full;
-		ranges = self->iovad.stats.ranges;
+		ranges = t.iovad.stats.ranges;
 		ASSERT_EQ(1, sim_advance(100));
 		ASSERT_LE(full - depot->nr_full, IOVA_TRIM_MAX);
-		ASSERT_LE(ranges - self->iovad.stats.ranges,
+		ASSERT_LE(ranges - t.iovad.stats.ranges,
 			  IOVA_TRIM_MAX * IOVA_MAG_MAX);
-		ASSERT_SOUND(&self->iovad);
+		ASSERT_SOUND(&t.iovad);
 		ASSERT_LT(steps++, 60);
 	} while (sim_work_pending());
 	TH_LOG("%u steps", steps);
 	EXPECT_EQ(NULL, depot->full);
 	EXPECT_EQ(NULL, depot->empty);
 	/* Counted apart. */
-	EXPECT_EQ(locks, self->iovad.stats.locks);
-	EXPECT_LT(trimmed, self->iovad.stats.trim_locks);
-	EXPECT_EQ(tree_locks(self) - steps,
-		  locks + self->iovad.stats.trim_locks) {
+	EXPECT_EQ(locks, t.iovad.stats.locks);
+	EXPECT_LT(trimmed, t.iovad.stats.trim_locks);
+	EXPECT_EQ(tree_locks() - steps,
+		  locks + t.iovad.stats.trim_locks) {
 		TH_LOG("one is this test's own a step");
 	}
 	/* What is left is in the CPU's two magazines. */
-	EXPECT_EQ(held(class_of(self, 0, 0)), self->iovad.stats.ranges);
+	EXPECT_EQ(held(class_of(0, 0)), t.iovad.stats.ranges);
 }
 
 TEST_F(rcache, supply_is_what_was_missing_and_bounded)
 {
-	struct iova_depot *depot = &self->rcache->depot[0];
+	struct iova_depot *depot = &t.rcache->depot[0];
 	unsigned long locks;
 
-	take(self, 100, 1);
+	take(100, 1);
 	locks = sim_trace_iova_class_spill;
-	give(self, 1, 0);
+	give(1, 0);
 	locks = sim_trace_iova_class_spill - locks;
 	EXPECT_LT(0, locks);
 	EXPECT_EQ(locks * IOVA_BATCH, depot->wanted);
@@ -382,14 +384,14 @@ TEST_F(rcache, supply_is_what_was_missing_and_bounded)
 		  depot->nr_empty);
 	EXPECT_EQ(0, depot->wanted);
 
-	take(self, 50000, 1);
-	give(self, 1, 0);
+	take(50000, 1);
+	give(1, 0);
 	EXPECT_LT(IOVA_SUPPLY_MAX, depot->wanted);
 	ASSERT_EQ(NULL, depot->empty);
-	locks = tree_locks(self);
+	locks = tree_locks();
 	sim_run_work();
 	EXPECT_EQ(DIV_ROUND_UP(IOVA_SUPPLY_MAX, depot->cap), depot->nr_empty);
-	EXPECT_EQ(locks, tree_locks(self));
+	EXPECT_EQ(locks, tree_locks());
 }
 
 TEST_F(rcache, counters_agree_with_the_locks)
@@ -399,19 +401,19 @@ TEST_F(rcache, counters_agree_with_the_locks)
 
 	for (i = 0; i < 20; i++) {
 		sim_cpu = i % 4;
-		take(self, 500, 1);
+		take(500, 1);
 		sim_cpu = (i + 1) % 4;
-		give(self, 1, 20);
+		give(1, 20);
 		sim_advance(30);
 	}
-	take(self, 77, 1);
-	stats = domain_stats(&self->iovad);
-	EXPECT_EQ(stats->tree.ranges, domain_parked(&self->iovad) + 77);
+	take(77, 1);
+	stats = domain_stats(&t.iovad);
+	EXPECT_EQ(stats->tree.ranges, domain_parked(&t.iovad) + 77);
 	EXPECT_EQ(stats->class[0].hits + stats->class[0].misses, 20 * 500 + 77);
 	EXPECT_LE(stats->class[0].depot_locks,
-		  self->rcache->depot[0].lock.acquired);
+		  t.rcache->depot[0].lock.acquired);
 	EXPECT_NE(0, stats->class[0].depot_locks);
-	give(self, 1, 0);
+	give(1, 0);
 }
 
 /* Case 5: whatever the caches hold, all memory comes back at once. */
@@ -422,18 +424,18 @@ TEST_F(rcache, teardown_with_empty_half_and_full_depots)
 	for (round = 0; round < 500; round++) {
 		sim_seed = round + 1;
 		sim_cpu = sim_random_below(4);
-		take(self, sim_random_below(600), 1UL << round % 11);
+		take(sim_random_below(600), 1UL << round % 11);
 		sim_cpu = sim_random_below(4);
-		give(self, 1UL << round % 11, sim_random_below(60));
+		give(1UL << round % 11, sim_random_below(60));
 		if (round % 3 == 0)
 			sim_advance(sim_random_below(1000));
-		domain_end(&self->iovad);
+		domain_end(&t.iovad);
 		/* One object is left: the slab cache itself. */
 		ASSERT_EQ(1, sim_memory.live);
 		ASSERT_FALSE(sim_work_pending());
-		domain_begin_cached(&self->iovad, 1);
-		self->rcache = self->iovad.rcache;
-		iova_domain_set_cached_range(&self->iovad,
+		domain_begin_cached(&t.iovad, 1);
+		t.rcache = t.iovad.rcache;
+		iova_domain_set_cached_range(&t.iovad,
 					     iova_rcache_range_max());
 	}
 }
@@ -452,18 +454,18 @@ TEST_F(rcache, lock_order_is_the_documented_one)
 
 	for (i = 0; i < 20; i++) {
 		sim_cpu = i % 4;
-		take(self, 2000, 1);
+		take(2000, 1);
 		sim_cpu = (i + 1) % 4;
-		give(self, 1, 20);
+		give(1, 20);
 		sim_advance(30);
 	}
-	domain_reclaim(&self->iovad);
-	take(self, 2000, 1);
-	give(self, 1, 20);
+	domain_reclaim(&t.iovad);
+	take(2000, 1);
+	give(1, 20);
 	sim_cpu = 0;
 	sim_cpu_down(1);
 	sim_cpu_up(1);
-	iova_domain_set_cached_range(&self->iovad, 0);
+	iova_domain_set_cached_range(&t.iovad, 0);
 	for (n = 0; sim_lock_order(n, &outer, &inner); n++) {
 		for (i = 0; i < ARRAY_SIZE(allowed); i++) {
 			if (!strcmp(outer, allowed[i][0]) &&

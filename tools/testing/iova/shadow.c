@@ -6,6 +6,7 @@
 #include "world.h"
 
 static unsigned long shadow[SHADOW_PFNS / BITS_PER_LONG];
+static long taken;
 
 /* The bits of one word that [pfn, pfn + pages) begins with. */
 static unsigned long first_bits(unsigned long pfn, unsigned long pages)
@@ -22,6 +23,7 @@ void shadow_take(unsigned long pfn, unsigned long pages)
 
 	sim_check(pages && pfn < SHADOW_PFNS && pages <= SHADOW_PFNS - pfn,
 		  "%#lx + %lu", pfn, pages);
+	__atomic_fetch_add(&taken, pages, __ATOMIC_RELAXED);
 	for (; pages; pfn += hweight_long(bits), pages -= hweight_long(bits)) {
 		bits = first_bits(pfn, pages);
 		word = &shadow[pfn / BITS_PER_LONG];
@@ -36,6 +38,7 @@ void shadow_give(unsigned long pfn, unsigned long pages)
 {
 	unsigned long bits, old, *word;
 
+	__atomic_fetch_sub(&taken, pages, __ATOMIC_RELAXED);
 	for (; pages; pfn += hweight_long(bits), pages -= hweight_long(bits)) {
 		bits = first_bits(pfn, pages);
 		word = &shadow[pfn / BITS_PER_LONG];
@@ -46,11 +49,7 @@ void shadow_give(unsigned long pfn, unsigned long pages)
 
 unsigned long shadow_taken(void)
 {
-	unsigned long i, pages = 0;
-
-	for (i = 0; i < ARRAY_SIZE(shadow); i++)
-		pages += hweight_long(READ_ONCE(shadow[i]));
-	return pages;
+	return __atomic_load_n(&taken, __ATOMIC_RELAXED);
 }
 
 unsigned long map_alloc(struct iova_domain *iovad, unsigned long pages,

@@ -60,7 +60,7 @@ unsigned int sim_run_work(void);
 /* Let @ms pass, running work as it becomes due; returns how many ran. */
 unsigned int sim_advance(unsigned long ms);
 bool sim_work_pending(void);
-/* A thread that runs work, due or not, until *@stop; an argument of a thread. */
+/* For a thread: run work, due or not, until *@stop. */
 void *sim_worker(void *stop);
 
 /* Warnings seen, which sim_expect_warnings() has allowed. */

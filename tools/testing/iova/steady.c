@@ -54,8 +54,8 @@ TEST_F(steady, tree_lock_is_not_taken)
 	workload_run(workload, &self->iovad, chunks);
 	for (i = 0; i < IOVA_NR_ORDERS; i++)
 		depot += self->iovad.rcache->depot[i].locks;
-	TH_LOG("a million pairs: %lu tree locks, %lu for trimming, %lu depot locks, %lu allocations",
-	       stats->locks - locks, stats->trim_locks - trims, depot,
+	TH_LOG("%s, a million pairs: %lu tree locks, %lu trims, %lu depot locks, %lu allocations",
+	       variant->name, stats->locks - locks, stats->trim_locks - trims, depot,
 	       sim_memory.calls - calls);
 	EXPECT_EQ(0, stats->locks - locks);
 	/* Nor is there anything to trim, or to order. */

@@ -13,13 +13,14 @@ void __gcov_dump(void);
 #define _exit(status)	(__gcov_dump(), _exit(status))
 #endif
 
+#undef is_signed_type
 #include <kselftest_harness.h>
 
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	300
 
 /* How much to do: in `make check`, and in `make long`. */
-#define SCALE(check, long)	(getenv("IOVA_LONG") ? (long) : (check))
+#define SCALE(check, full)	(getenv("IOVA_LONG") ? (full) : (check))
 
 #define ASSERT_SOUND(iovad)	ASSERT_STREQ("", domain_wrong(iovad) ?: "")
 

@@ -107,9 +107,12 @@ static void flush_parked(struct iova_domain *iovad)
 
 static void *administrator(void *unused)
 {
+	int err;
+
 	while (!READ_ONCE(race.stop)) {
-		sim_check(!iova_domain_set_cached_range(&race.iovad,
-				PAGE_SIZE << sim_random_below(11)), "range");
+		err = iova_domain_set_cached_range(&race.iovad, PAGE_SIZE <<
+						   sim_random_below(11));
+		sim_check(!err, "%d", err);
 		usleep(sim_random_below(500));
 	}
 	return NULL;

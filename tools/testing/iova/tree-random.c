@@ -7,10 +7,13 @@
 
 #define MAX_LIVE	256
 
-FIXTURE(random) {
+static struct {
 	struct iova_domain iovad;
 	struct iova *live[MAX_LIVE];
 	unsigned int nr;
+} t;
+
+FIXTURE(random) {
 };
 
 /*
@@ -83,16 +86,15 @@ static unsigned long random_size(unsigned long max)
 	return size % max + 1;
 }
 
-static void try_alloc(struct __test_metadata *_metadata,
-		      FIXTURE_DATA(random) *self,
-		      const FIXTURE_VARIANT(random) *variant)
+static void try_alloc(struct __test_metadata *_metadata, unsigned long start,
+		      unsigned long pages, unsigned long longest)
 {
 	struct iova_request req = {
-		.size = random_size(variant->longest),
-		.limit = variant->start + sim_random_below(variant->pages) + 1,
+		.size = random_size(longest),
+		.limit = start + sim_random_below(pages) + 1,
 		.aligned = sim_random_below(4),
 	};
-	struct iova_domain *iovad = &self->iovad;
+	struct iova_domain *iovad = &t.iovad;
 	unsigned long pfn = 0, visited;
 	struct iova *iova;
 	bool fits;
@@ -113,7 +115,7 @@ static void try_alloc(struct __test_metadata *_metadata,
 	ASSERT_EQ(pfn, iova->pfn_lo) {
 		TH_LOG("seed %lu", sim_seed);
 	}
-	self->live[self->nr++] = iova;
+	t.live[t.nr++] = iova;
 }
 
 TEST_F(random, each_search_equals_the_oracle)
@@ -123,22 +125,23 @@ TEST_F(random, each_search_equals_the_oracle)
 	for (sim_seed = 1; sim_seed <= variant->seeds; sim_seed++) {
 		unsigned int crowd = sim_random_below(MAX_LIVE) + 1;
 
-		domain_begin(&self->iovad, variant->start);
-		self->nr = 0;
+		domain_begin(&t.iovad, variant->start);
+		t.nr = 0;
 		for (step = 0; step < 400; step++) {
-			if (self->nr < crowd && sim_random_below(5) > 1) {
-				try_alloc(_metadata, self, variant);
-			} else if (self->nr) {
-				i = sim_random_below(self->nr);
-				__free_iova(&self->iovad, self->live[i]);
-				self->live[i] = self->live[--self->nr];
+			if (t.nr < crowd && sim_random_below(5) > 1) {
+				try_alloc(_metadata, variant->start,
+					  variant->pages, variant->longest);
+			} else if (t.nr) {
+				i = sim_random_below(t.nr);
+				__free_iova(&t.iovad, t.live[i]);
+				t.live[i] = t.live[--t.nr];
 			}
-			ASSERT_SOUND(&self->iovad) {
+			ASSERT_SOUND(&t.iovad) {
 				TH_LOG("seed %lu", sim_seed);
 			}
-			ASSERT_EQ(self->nr, self->iovad.stats.ranges);
+			ASSERT_EQ(t.nr, t.iovad.stats.ranges);
 		}
-		domain_end(&self->iovad);
+		domain_end(&t.iovad);
 	}
 }
 

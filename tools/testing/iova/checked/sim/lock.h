@@ -50,7 +50,7 @@ bool spin_trylock(spinlock_t *lock);
 void spin_lock(spinlock_t *lock);
 void spin_unlock(spinlock_t *lock);
 
-/* The n-th pair of kinds seen as outer and inner lock; false beyond the last. */
+/* The n-th pair of kinds seen, outer and inner; false beyond the last. */
 bool sim_lock_order(unsigned int n, const char **outer, const char **inner);
 
 #endif

@@ -15,8 +15,8 @@
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 #else
-#define READ_ONCE(x)		(*(const volatile typeof(x) *)&(x))
-#define WRITE_ONCE(x, v)	(*(volatile typeof(x) *)&(x) = (v))
+#define READ_ONCE(x)		(*(const __volatile__ typeof(x) *)&(x))
+#define WRITE_ONCE(x, v)	(*(__volatile__ typeof(x) *)&(x) = (v))
 #endif
 
 #define cmpxchg(ptr, old, new) ({					\

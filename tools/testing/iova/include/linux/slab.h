@@ -5,6 +5,7 @@
 
 #include <linux/bug.h>
 #include <linux/gfp.h>
+#include <linux/overflow.h>
 
 #define SLAB_HWCACHE_ALIGN	0x2000u
 
@@ -17,12 +18,10 @@ void kmem_cache_free(struct kmem_cache *cache, void *object);
 void *kmalloc(size_t size, gfp_t gfp);
 void kfree(const void *object);
 
-#define kmem_cache_zalloc(cache, gfp)	kmem_cache_alloc(cache, (gfp) | __GFP_ZERO)
+#define kmem_cache_zalloc(cache, gfp)					\
+	kmem_cache_alloc(cache, (gfp) | __GFP_ZERO)
 #define kzalloc(size, gfp)		kmalloc(size, (gfp) | __GFP_ZERO)
 #define kzalloc_node(size, gfp, node)	((void)(node), kzalloc(size, gfp))
 #define kcalloc(n, size, gfp)		kzalloc((size_t)(n) * (size), gfp)
-
-#define struct_size(ptr, member, count)					\
-	(sizeof(*(ptr)) + (size_t)(count) * sizeof((ptr)->member[0]))
 
 #endif
