@@ -117,7 +117,7 @@ lint_checkpatch_files()
 	local files
 
 	mapfile -t files < <(owned_files "$TOP" | grep -E '\.[chS]$')
-	[[ ${#files[@]} -eq 0 ]] || checkpatch -f "${files[@]/#/$TOP/}"
+	[[ ${#files[@]} -eq 0 ]] || checkpatch --no-tree -f "${files[@]/#/$TOP/}"
 }
 
 lint_kernel_doc()
