@@ -42,20 +42,6 @@ static void use_all_cpus(struct iova_domain *iovad, unsigned long *pfn)
 	sim_cpu = 0;
 }
 
-static unsigned long on_cpu(struct iova_domain *iovad, unsigned int cpu)
-{
-	unsigned long nr = 0;
-	unsigned int i;
-
-	for (i = 0; i < IOVA_NR_ORDERS; i++) {
-		struct iova_cpu_class *class = &iovad->rcache->cpu[cpu]->class[i];
-
-		nr += (class->loaded ? class->loaded->nr : 0) +
-		      (class->prev ? class->prev->nr : 0);
-	}
-	return nr;
-}
-
 TEST_F(hotplug, an_offline_cpu_holds_nothing)
 {
 	struct iova_domain *iovad = &self->iovad;
@@ -63,16 +49,16 @@ TEST_F(hotplug, an_offline_cpu_holds_nothing)
 
 	use_all_cpus(iovad, self->pfn);
 	ranges = iovad->stats.ranges;
-	others = ranges - on_cpu(iovad, 1);
+	others = ranges - cpu_parked(iovad, 1);
 	ASSERT_LT(others, ranges);
 	sim_cpu_down(1);
-	EXPECT_EQ(0, on_cpu(iovad, 1));
+	EXPECT_EQ(0, cpu_parked(iovad, 1));
 	EXPECT_EQ(others, iovad->stats.ranges);
 	ASSERT_SOUND(iovad);
 	sim_cpu_up(1);
 	sim_cpu = 1;
 	map_free(iovad, map_alloc(iovad, 1, TOP_PFN, true), 1);
-	EXPECT_LT(0, on_cpu(iovad, 1));
+	EXPECT_LT(0, cpu_parked(iovad, 1));
 	ASSERT_SOUND(iovad);
 }
 
@@ -87,9 +73,9 @@ TEST_F(hotplug, each_domain_hears_of_it_and_no_dead_one)
 	}
 	domain_end(&iovad[1]);
 	sim_cpu_down(2);
-	EXPECT_EQ(0, on_cpu(&iovad[0], 2));
-	EXPECT_EQ(0, on_cpu(&iovad[2], 2));
-	EXPECT_LT(0, on_cpu(&iovad[0], 3));
+	EXPECT_EQ(0, cpu_parked(&iovad[0], 2));
+	EXPECT_EQ(0, cpu_parked(&iovad[2], 2));
+	EXPECT_LT(0, cpu_parked(&iovad[0], 3));
 	domain_end(&iovad[0]);
 	domain_end(&iovad[2]);
 }
@@ -163,7 +149,7 @@ TEST_F(hotplug, a_late_task_parks_nothing_on_a_dead_cpu)
 		ASSERT_SOUND(iovad) {
 			TH_LOG("step %u", step);
 		}
-		EXPECT_EQ(0, on_cpu(iovad, 1));
+		EXPECT_EQ(0, cpu_parked(iovad, 1));
 		if (late.pfn)
 			free_iova_fast(iovad, late.pfn, 4);
 		sim_cpu_up(1);
@@ -184,7 +170,7 @@ TEST_F(hotplug, a_part_ordered_for_a_cpu_that_goes)
 	sim_cpu_up(3);
 	sim_cpu = 3;
 	map_free(iovad, map_alloc(iovad, 1, TOP_PFN, true), 1);
-	EXPECT_LT(0, on_cpu(iovad, 3));
+	EXPECT_LT(0, cpu_parked(iovad, 3));
 }
 
 TEST_HARNESS_MAIN

@@ -39,12 +39,10 @@ FIXTURE_TEARDOWN(rcache)
 	free(t.live);
 }
 
-static void take(unsigned int nr,
-		 unsigned long pages)
+static void take(unsigned int nr, unsigned long pages)
 {
 	while (nr--) {
-		unsigned long pfn = map_alloc(&t.iovad, pages, TOP_PFN,
-					      false);
+		unsigned long pfn = map_alloc(&t.iovad, pages, TOP_PFN, false);
 
 		sim_check(pfn && t.nr < MAX_LIVE, "%u live", t.nr);
 		t.live[t.nr++] = pfn;
@@ -52,8 +50,7 @@ static void take(unsigned int nr,
 }
 
 /* Free all, the oldest first; let ordered magazines arrive now and then. */
-static void give(unsigned long pages,
-		 unsigned int pause)
+static void give(unsigned long pages, unsigned int pause)
 {
 	unsigned int i;
 
@@ -73,12 +70,6 @@ static unsigned long tree_locks(void)
 static struct iova_cpu_class *class_of(unsigned int cpu, unsigned int order)
 {
 	return &t.rcache->cpu[cpu]->class[order];
-}
-
-static unsigned long held(struct iova_cpu_class *class)
-{
-	return (class->loaded ? class->loaded->nr : 0) +
-	       (class->prev ? class->prev->nr : 0);
 }
 
 TEST_F(rcache, second_allocation_does_not_leave_the_cpu)
@@ -149,12 +140,12 @@ TEST_F(rcache, frees_on_a_fresh_cpu_allocate_nothing)
 	ASSERT_NE(NULL, t.rcache->cpu[3]);
 	ASSERT_SOUND(&t.iovad);
 	map_free(&t.iovad, t.live[--t.nr], 1);
-	EXPECT_EQ(0, held(class_of(3, 0)));
+	EXPECT_EQ(0, class_parked(class_of(3, 0)));
 	sim_run_work();
 	map_free(&t.iovad, t.live[--t.nr], 1);
-	EXPECT_EQ(1, held(class_of(3, 0)));
+	EXPECT_EQ(1, class_parked(class_of(3, 0)));
 	give(1, 10);
-	EXPECT_LT(16, held(class_of(3, 0)));
+	EXPECT_LT(16, class_parked(class_of(3, 0)));
 }
 
 TEST_F(rcache, two_who_make_one_cpus_part_agree)
@@ -277,7 +268,7 @@ TEST_F(rcache, what_a_cpu_parks_is_bounded)
 		take(40000 >> order, pages);
 		give(pages, 4);
 		ASSERT_SOUND(&t.iovad);
-		bytes = held(class_of(0, order)) * pages * PAGE_SIZE;
+		bytes = class_parked(class_of(0, order)) * pages * PAGE_SIZE;
 		bound = 2 * max(pages * PAGE_SIZE, (unsigned long)IOVA_MAG_BYTES);
 		TH_LOG("order %u: %lu KiB of %lu", order, bytes / 1024,
 		       bound / 1024);
@@ -365,7 +356,7 @@ TEST_F(rcache, depot_melts_in_small_steps)
 		TH_LOG("one is this test's own a step");
 	}
 	/* What is left is in the CPU's two magazines. */
-	EXPECT_EQ(held(class_of(0, 0)), t.iovad.stats.ranges);
+	EXPECT_EQ(class_parked(class_of(0, 0)), t.iovad.stats.ranges);
 }
 
 TEST_F(rcache, supply_is_what_was_missing_and_bounded)

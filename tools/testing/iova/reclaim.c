@@ -48,14 +48,6 @@ FIXTURE_TEARDOWN(reclaim)
 	world_end();
 }
 
-static unsigned long on_cpu(struct iova_domain *iovad, unsigned int cpu)
-{
-	struct iova_cpu_class *class = &iovad->rcache->cpu[cpu]->class[1];
-
-	return (class->loaded ? class->loaded->nr : 0) +
-	       (class->prev ? class->prev->nr : 0);
-}
-
 static unsigned int in_depot(struct iova_domain *iovad)
 {
 	return iovad->rcache->depot[1].nr_full;
@@ -104,22 +96,22 @@ TEST_F(reclaim, only_if_asked_for)
 TEST_F(reclaim, this_cpu_comes_first)
 {
 	struct iova_domain *iovad = &self->iovad;
-	unsigned long cpu1 = on_cpu(iovad, 1), cpu2 = on_cpu(iovad, 2);
+	unsigned long cpu1 = cpu_parked(iovad, 1), cpu2 = cpu_parked(iovad, 2);
 	unsigned int depot = in_depot(iovad);
 
 	self->iovad.flush_parked = flush_parked;
 	ASSERT_NE(0, one_page(iovad));
-	EXPECT_EQ(0, on_cpu(iovad, 0));
+	EXPECT_EQ(0, cpu_parked(iovad, 0));
 	EXPECT_EQ(depot, in_depot(iovad));
-	EXPECT_EQ(cpu1, on_cpu(iovad, 1));
-	EXPECT_EQ(cpu2, on_cpu(iovad, 2));
+	EXPECT_EQ(cpu1, cpu_parked(iovad, 1));
+	EXPECT_EQ(cpu2, cpu_parked(iovad, 2));
 	EXPECT_EQ(0, flushes);
 }
 
 TEST_F(reclaim, then_the_depot_one_magazine_at_a_time)
 {
 	struct iova_domain *iovad = &self->iovad;
-	unsigned long cpu1 = on_cpu(iovad, 1);
+	unsigned long cpu1 = cpu_parked(iovad, 1);
 	unsigned int depot = in_depot(iovad);
 
 	self->iovad.flush_parked = flush_parked;
@@ -131,7 +123,7 @@ TEST_F(reclaim, then_the_depot_one_magazine_at_a_time)
 		iova_cpu_rcache_drain(iovad->rcache, 0, 0, false);
 		fill(iovad);
 	}
-	EXPECT_EQ(cpu1, on_cpu(iovad, 1));
+	EXPECT_EQ(cpu1, cpu_parked(iovad, 1));
 	EXPECT_EQ(0, flushes);
 }
 
@@ -139,7 +131,7 @@ TEST_F(reclaim, then_the_depot_one_magazine_at_a_time)
 TEST_F(reclaim, then_the_owners_queue)
 {
 	struct iova_domain *iovad = &self->iovad;
-	unsigned long cpu1 = on_cpu(iovad, 1), cpu2 = on_cpu(iovad, 2);
+	unsigned long cpu1 = cpu_parked(iovad, 1), cpu2 = cpu_parked(iovad, 2);
 
 	self->iovad.flush_parked = flush_parked;
 	ASSERT_NE(0, one_page(iovad));
@@ -151,27 +143,27 @@ TEST_F(reclaim, then_the_owners_queue)
 	ASSERT_NE(0, one_page(iovad));
 	EXPECT_EQ(1, flushes);
 	EXPECT_EQ(0, queued);
-	EXPECT_EQ(cpu1, on_cpu(iovad, 1));
-	EXPECT_EQ(cpu2, on_cpu(iovad, 2));
+	EXPECT_EQ(cpu1, cpu_parked(iovad, 1));
+	EXPECT_EQ(cpu2, cpu_parked(iovad, 2));
 }
 
 TEST_F(reclaim, then_the_other_cpus_one_by_one)
 {
 	struct iova_domain *iovad = &self->iovad;
-	unsigned long cpu2 = on_cpu(iovad, 2);
+	unsigned long cpu2 = cpu_parked(iovad, 2);
 
-	ASSERT_NE(0, on_cpu(iovad, 1));
+	ASSERT_NE(0, cpu_parked(iovad, 1));
 	ASSERT_NE(0, cpu2);
 	iova_cpu_rcache_drain(iovad->rcache, 0, 0, false);
 	empty_depot(iovad);
 	fill(iovad);
 	ASSERT_NE(0, one_page(iovad));
-	EXPECT_EQ(0, on_cpu(iovad, 1));
-	EXPECT_EQ(cpu2, on_cpu(iovad, 2));
+	EXPECT_EQ(0, cpu_parked(iovad, 1));
+	EXPECT_EQ(cpu2, cpu_parked(iovad, 2));
 	iova_cpu_rcache_drain(iovad->rcache, 0, 0, false);
 	fill(iovad);
 	ASSERT_NE(0, one_page(iovad));
-	EXPECT_EQ(0, on_cpu(iovad, 2));
+	EXPECT_EQ(0, cpu_parked(iovad, 2));
 }
 
 TEST_F(reclaim, everything_and_no_more)

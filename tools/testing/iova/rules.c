@@ -97,6 +97,22 @@ const struct iova_domain_stats *domain_stats(struct iova_domain *iovad)
 	return &stats;
 }
 
+unsigned long class_parked(const struct iova_cpu_class *class)
+{
+	return (class->loaded ? class->loaded->nr : 0) +
+	       (class->prev ? class->prev->nr : 0);
+}
+
+unsigned long cpu_parked(struct iova_domain *iovad, unsigned int cpu)
+{
+	unsigned long parked = 0;
+	unsigned int i;
+
+	for (i = 0; i < IOVA_NR_ORDERS; i++)
+		parked += class_parked(&iovad->rcache->cpu[cpu]->class[i]);
+	return parked;
+}
+
 unsigned long domain_parked(struct iova_domain *iovad)
 {
 	const struct iova_domain_stats *stats = domain_stats(iovad);

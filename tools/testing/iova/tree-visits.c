@@ -35,8 +35,7 @@ FIXTURE_TEARDOWN(visits)
 }
 
 /* alloc_iova(), gated. */
-static struct iova *gated(unsigned long size,
-			  unsigned long limit, bool aligned)
+static struct iova *gated(unsigned long size, unsigned long limit, bool aligned)
 {
 	struct iova_tree_stats *stats = &t.iovad.stats;
 	unsigned long before = stats->visited, ranges = stats->ranges, visits;
@@ -52,8 +51,7 @@ static struct iova *gated(unsigned long size,
 	return iova;
 }
 
-static void fill(unsigned long nr,
-		 unsigned long size, unsigned long limit)
+static void fill(unsigned long nr, unsigned long size, unsigned long limit)
 {
 	while (t.nr < nr) {
 		t.live[t.nr] = gated(size, limit, true);
@@ -75,8 +73,7 @@ static void free_every_second(void)
 	t.nr = left;
 }
 
-static void replace(unsigned long i,
-		    unsigned long size, unsigned long limit)
+static void replace(unsigned long i, unsigned long size, unsigned long limit)
 {
 	__free_iova(&t.iovad, t.live[i]);
 	t.live[i] = gated(size, limit, true);
