@@ -6,6 +6,9 @@
 # Prints KTAP, a subtest for each boot; it fails, too, when the guest ends in
 # any other way than it should, above all when its kernel complains.
 #
+# A selftest that is a script and has a line "# boot: PARAMETERS" is run alone,
+# once for each such line, in a guest that was booted with these.
+#
 # ONLY=kunit, or ONLY="guest:devices.sh iommu:some-test.sh", runs only that.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -17,7 +20,7 @@ FAILED=0
 # ktap: what a guest said, as the subtest that report() sums up.
 ktap()
 {
-	sed 's/\r$//; s/^/    /'
+	sed -u 's/\r$//; s/^/    /'
 }
 
 # report NAME STATUS: the result line of a boot.
@@ -67,17 +70,49 @@ kunit()
 		boot kunit "kunit_results $wanted"
 }
 
+# run_selftests NAME COLLECTION:TEST...: in one boot.  The second disk is there
+# to be overwritten; the last two share a group.
+run_selftests()
+{
+	local name=$1 run=/guest/selftests/run_kselftest.sh
+
+	shift
+	[[ $FLAVOUR != debug ]] || run+=" -o 1800"
+	DEVS="nvme nvme net net testdev nvme+nvme" TIMEOUT=2400 \
+		boot "$name" "export IOVA_TEST_SCRATCH=/dev/nvme1n1
+			$run $(printf -- '-t %s ' "$@")"
+}
+
+# parameters COLLECTION:TEST: its "# boot:" lines.
+parameters()
+{
+	local file=$TOP/tools/testing/selftests/${1/://}
+
+	[[ ! -f $file ]] || sed -n 's/^# boot: //p' "$file"
+}
+
 selftests()
 {
-	local tests=${ONLY//kunit/} one args=()
+	local test list together=() alone=() line n=0
 
-	for one in $tests; do
-		args+=(-t "$one")
+	list=$TOP/$("$TOP/scripts/selftests.sh")/kselftest-list.txt
+	for test in ${ONLY:-$(cat "$list")}; do
+		if [[ $test = kunit ]]; then
+			continue
+		elif [[ -n $(parameters "$test") ]]; then
+			alone+=("$test")
+		else
+			together+=("$test")
+		fi
 	done
-	[[ -z $ONLY || ${#args[@]} -gt 0 ]] || return 0
-	[[ $FLAVOUR != debug ]] || args+=(-o 900)
-	TIMEOUT=1800 boot selftests \
-		"/guest/selftests/run_kselftest.sh ${args[*]}"
+	[[ ${#together[@]} -eq 0 ]] || run_selftests selftests "${together[@]}"
+	for test in "${alone[@]}"; do
+		while IFS= read -r line; do
+			n=$((n + 1))
+			APPEND="$line $APPEND" \
+				run_selftests "boot-$n" "$test"
+		done < <(parameters "$test")
+	done
 }
 
 # run_guest KERNEL/FLAVOUR

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The boot parameter iommu.max_opt_dma_size, on a machine that has just been
 # booted with it: every group starts with its value, or with the default and a
-# warning if it is none.
+# warning if it is none.  The guest's tests boot once with each of these:
+# boot: iommu.max_opt_dma_size=1M
+# boot: iommu.max_opt_dma_size=9M
 set -euo pipefail
 # shellcheck source=iova_lib.sh
 . "$(dirname "$(readlink -f "$0")")/iova_lib.sh"
