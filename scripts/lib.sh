@@ -155,12 +155,14 @@ run_ticker()
 run_logged()
 {
 	local name=$1 log=$LOGS/${1//[ \/]/-}.log rc=0 ticker child traps
+	local tail=${TAIL:-20}
 
 	shift
 	mkdir -p "$LOGS"
 	step "$name"
 	run_ticker "$name" 9>&- </dev/null &
 	ticker=$!
+	unset TAIL PROGRESS	# said to this call, not to the command
 	traps=$(trap -p INT TERM)
 	set -m
 	"$@" </dev/null >"$log" 2>&1 &
@@ -175,7 +177,7 @@ run_logged()
 	wait "$ticker" 2>/dev/null || :
 	[[ ! -t 2 ]] || printf '\r\033[K' >&2
 	if [[ $rc -ne 0 ]]; then
-		tail -n "${TAIL:-20}" "$log" | sed 's/^/    /' >&2
+		tail -n "$tail" "$log" | sed 's/^/    /' >&2
 		step "$name: failed ($rc), whole log: ${log#"$TOP"/}"
 	fi
 	return "$rc"
