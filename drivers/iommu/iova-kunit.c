@@ -416,6 +416,9 @@ static void steady_same_cpu(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, iova_domain_set_cached_range(iovad, SZ_4M));
 	for (order = 0; order < IOVA_NR_ORDERS; order++) {
 		for (round = 0; round < 2000; round++) {
+			/* While warming up, let the supply work do its part. */
+			if (round < 1000)
+				flush_work(&iovad->rcache->supply);
 			if (round == 1000)
 				before = tree_stats(iovad).locks;
 			for (i = 0; i < ARRAY_SIZE(pfns); i++)
@@ -621,6 +624,37 @@ static void cached_range_values(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, iova_domain_set_cached_range(iovad, 0));
 	KUNIT_EXPECT_EQ(test, iova_domain_cached_range(iovad), def);
+}
+
+/* What is parked in classes that are cached no more goes back at once. */
+static void shrinking_drains(struct kunit *test)
+{
+	struct iova_domain *iovad = iovad_of(test);
+	unsigned long pfns[100], order, i;
+	struct iova_domain_stats *stats;
+
+	stay_on_cpu();
+	stats = kunit_kzalloc(test, sizeof(*stats), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, stats);
+	KUNIT_ASSERT_EQ(test, 0, iova_domain_set_cached_range(iovad, SZ_4M));
+
+	for (order = 0; order < IOVA_NR_ORDERS; order++) {
+		for (i = 0; i < ARRAY_SIZE(pfns); i++)
+			pfns[i] = alloc_iova_fast(iovad, 1UL << order,
+						  LIMIT_32BIT, true);
+		for (i = 0; i < ARRAY_SIZE(pfns); i++)
+			free_iova_fast(iovad, pfns[i], 1UL << order);
+	}
+	KUNIT_ASSERT_EQ(test, 0, iova_domain_set_cached_range(iovad, SZ_16K));
+	iova_domain_get_stats(iovad, stats);
+	for (order = 0; order < IOVA_NR_ORDERS; order++) {
+		unsigned long parked = stats->class[order].cpu +
+				       stats->class[order].depot;
+
+		KUNIT_EXPECT_EQ_MSG(test, parked != 0, order <= 2,
+				    "order %lu", order);
+	}
+	KUNIT_EXPECT_EQ(test, ranges_unparked(iovad), 0);
 }
 
 static unsigned int odd_total(struct iova_domain *iovad)
@@ -833,6 +867,7 @@ static struct kunit_case iova_cases[] = {
 	KUNIT_CASE(cached_limit),
 	KUNIT_CASE(low_4g_is_reclaimed),
 	KUNIT_CASE(cached_range_values),
+	KUNIT_CASE(shrinking_drains),
 	KUNIT_CASE(odd_accounting),
 	KUNIT_CASE(knob_interleavings),
 	KUNIT_CASE_PARAM(knob_random, seed_gen_params),

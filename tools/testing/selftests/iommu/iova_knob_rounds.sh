@@ -92,10 +92,9 @@ test_nothing_is_left_behind()
 	echo "$n rounds; ranges: $ranges, $(slab iommu_iova);" \
 		"page-table pages: $pages, $(iommu_pages);" \
 		"kmalloc objects: $objects, $(kmalloc_objects)"
-	at_most "$(slab iommu_iova)" $((ranges + n / 5 + 64)) ranges
-	at_most "$(iommu_pages)" $((pages + n / 5 + 16)) "page-table pages"
-	at_most "$(kmalloc_objects)" $((objects + n / 2 + 500)) \
-		"kmalloc objects"
+	at_most "$(slab iommu_iova)" $((ranges + n / 4)) ranges
+	at_most "$(iommu_pages)" $((pages + n / 4)) "page-table pages"
+	at_most "$(kmalloc_objects)" $((objects + n / 2)) "kmalloc objects"
 	unbind_group "$GROUP"
 	set_type "$GROUP" "$old"
 	rebind_group "$GROUP"

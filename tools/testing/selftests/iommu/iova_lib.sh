@@ -234,22 +234,32 @@ nvme()
 	GROUP=$(group_of "$NVME")
 }
 
+# keeps_data DISK: QEMU's null disks, for one, forget what is written to them.
+keeps_data()
+{
+	head -c 4096 /dev/urandom >"$WORK/written"
+	dd if="$WORK/written" of="$1" bs=4096 oflag=direct status=none &&
+		dd if="$1" bs=4096 count=1 iflag=direct status=none |
+			cmp -s - "$WORK/written"
+}
+
 # nvme_scratch: an NVMe disk that may be written to; NVME and GROUP.
 nvme_scratch()
 {
-	local found dir
+	local found dir disk
 
 	mapfile -t found < <(nvme_unused)
 	for NVME in "${found[@]}"; do
 		dir=$(echo "/sys/bus/pci/devices/$NVME"/nvme/nvme*)
-		if [[ $(disk_of "$NVME") = "${IOVA_TEST_SCRATCH:-}" ||
-		      $(tr -d ' ' <"$dir/serial") = iova-scratch ]]; then
-			# shellcheck disable=SC2034
-			GROUP=$(group_of "$NVME")
-			return
-		fi
+		disk=$(disk_of "$NVME")
+		[[ $disk = "${IOVA_TEST_SCRATCH:-}" ||
+		   $(tr -d ' ' <"$dir/serial") = iova-scratch ]] || continue
+		keeps_data "$disk" || continue
+		# shellcheck disable=SC2034
+		GROUP=$(group_of "$NVME")
+		return
 	done
-	skip "no disk to write to; name one in IOVA_TEST_SCRATCH"
+	skip "no disk to write to that keeps its data; see IOVA_TEST_SCRATCH"
 }
 
 # read_disk DISK [FIO-OPTION...]: a short load of reads.

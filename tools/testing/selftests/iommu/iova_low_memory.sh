@@ -82,7 +82,7 @@ test_32bit_device_beside_a_busy_64bit_one()
 	for pages in 1 32 256 1024; do
 		map_benchmark "$TESTDEV" 32 "$pages" 2
 	done
-	kill "$reader"
+	kill -INT "$reader"
 	wait "$reader" || :
 	unbind "$TESTDEV"
 }
