@@ -70,17 +70,16 @@ kunit()
 		boot kunit "kunit_results $wanted"
 }
 
-# run_selftests NAME COLLECTION:TEST...: in one boot.  The second disk is there
-# to be overwritten; the last two share a group.
+# run_selftests NAME COLLECTION:TEST...: in one boot.  The last disk keeps what
+# is written to it, as the null disks do not; the one before shares its group.
 run_selftests()
 {
 	local name=$1 run=/guest/selftests/run_kselftest.sh
 
 	shift
 	[[ $FLAVOUR != debug ]] || run+=" -o 1800"
-	DEVS="nvme nvme net net testdev nvme+nvme" TIMEOUT=2400 \
-		boot "$name" "export IOVA_TEST_SCRATCH=/dev/nvme1n1
-			$run $(printf -- '-t %s ' "$@")"
+	DEVS="nvme nvme net net testdev nvme+testdev scratch" TIMEOUT=2400 \
+		boot "$name" "$run $(printf -- '-t %s ' "$@")"
 }
 
 # parameters COLLECTION:TEST: its "# boot:" lines.

@@ -14,8 +14,10 @@
 #			x-scalable-mode=on, device-iotlb=on
 #	DEVS		devices, each behind a root port of its own and so in an
 #			IOMMU group of its own: nvme, net, ats-net, e1000e,
-#			testdev, or what QEMU's -device takes.  Joined by + they
-#			are functions of one slot, in one group.
+#			testdev, scratch (an NVMe disk of 64M that keeps what is
+#			written, and is there for that), or what QEMU's -device
+#			takes.  Joined by + they are functions of one slot, in
+#			one group.
 #			("nvme net net testdev")
 #	NVME_SIZE	of each null disk (8G)
 #	QEMU_EXTRA	further arguments of QEMU's
@@ -123,6 +125,12 @@ add_device()
 	ats-net) add_net $virtio,ats=on "$2" ;;
 	e1000e) add_net e1000e "$2" ;;
 	testdev) ARGS+=(-device "pci-testdev,$2") ;;
+	scratch)
+		truncate -s 64M "$RUN/scratch.img"
+		disk=driver=file,filename=$RUN/scratch.img
+		ARGS+=(-blockdev "$disk,node-name=scratch"
+			-device "nvme,serial=iova-scratch,drive=scratch,$2")
+		;;
 	*) ARGS+=(-device "$1,$2") ;;
 	esac
 }
@@ -334,7 +342,7 @@ conclude()
 
 	result=$(outcome)
 	echo "$result" >"$RUN/result"
-	rm -f "$RUN/guest.img"
+	rm -f "$RUN"/{guest,scratch}.img
 	if [[ -s $RUN/out ]]; then
 		mv "$RUN/out" "$RUN/out.tar"
 		mkdir "$RUN/out"

@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # I/O virtual addresses below 4 GiB: who gets them, and that caches of long
-# ranges do not keep them from a device that can drive no others.
+# ranges do not keep them from a device that can drive no others.  The guest's
+# tests boot once with each of these:
+# boot: iommu.forcedac=0
+# boot: iommu.forcedac=1
 set -euo pipefail
 # shellcheck source=iova_lib.sh
 . "$(dirname "$(readlink -f "$0")")/iova_lib.sh"
