@@ -65,9 +65,12 @@ samples()
 a_run()
 {
 	mkdir -p "$1"
-	printf '%s\n' rounds=3 "configs=$CONFIGS" date=today >"$1/host"
-	printf 'round\tconfig\tfact\tvalue\n1\toff\trelease\t6.12\n' \
-		>"$1/facts.tsv"
+	printf '%s\n' rounds=3 "configs=$CONFIGS" date=today command=run \
+		"base=Linux 6.12" qemu=7.2 accelerator=tcg host_cpu=two \
+		>"$1/host"
+	printf '%s\t%s\t%s\t%s\n' round config fact value \
+		1 off release 6.12 1 off host_load "0.5 1 2" \
+		2 off host_load "1.5 1 2" >"$1/facts.tsv"
 	samples >"$1/samples.tsv"
 	cat >"$1/userspace.tsv" <<-'END'
 		name	stock	series	ratio	unit
@@ -170,6 +173,8 @@ test_complete_run_fills_every_cell()
 	a_run out
 	report table out >printed
 	cmp printed out/table.txt
+	equal "$(tail -n 1 printed)" \
+		"two; load average before each guest 0.5..1.5" load
 	for file in index.html results.tsv measures.tsv search.svg \
 		dma-lazy-t4.svg fio-strict.svg; do
 		[[ -s out/$file ]] || fail "no $file"

@@ -58,11 +58,20 @@ def read_results(out, host):
         samples, model.read_userspace(out / "userspace.tsv"))
 
 
+def loads(out):
+    """The host's load average before each guest: lowest..highest."""
+    found = [float(row[3].split()[0])
+             for row in model.read_table(out / "facts.tsv")
+             if row[2] == "host_load"]
+    return f"{min(found)}..{max(found)}"
+
+
 def write_report(out):
     """Everything that is made of the samples; returns what is missing."""
     host = read_host(out)
+    host["load_while_measuring"] = loads(out)
     results = read_results(out, host)
-    text = table.text(results)
+    text = table.text(results) + table.context(host)
     (out / "results.tsv").write_text(table.tsv(results))
     (out / "measures.tsv").write_text(table.measures_tsv(results))
     (out / "table.txt").write_text(text)

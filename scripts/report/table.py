@@ -162,6 +162,16 @@ def text(results):
                      measures_lines(results)) + "\n"
 
 
+def context(host):
+    """What one must know to read the table, in three lines."""
+    return f"""
+{host["date"]}, {host["rounds"]} rounds, {host["command"]}
+{host["base"]}; {host["qemu"]}, {host["accelerator"]}
+{host["host_cpu"]}; load average before each guest {
+        host["load_while_measuring"]}
+"""
+
+
 def plain(value):
     """A figure for programs: empty if unknown."""
     return "" if value is None else f"{value:.6g}"
