@@ -53,10 +53,20 @@ check_names()
 	local name
 
 	for name in ${SUITES:-}; do
-		listed | grep "^${name}[[:space:]]" >/dev/null ||
+		listed | grep "^-\?${name}[[:space:]]" >/dev/null ||
 			die E_USAGE "SUITES=$name: no such suite; use:" \
-				"$(listed | awk '{ print $1 }' | xargs)"
+				"$(listed | awk '{ print $1 }' | tr -d - | xargs)"
 	done
+}
+
+# wanted NAME: is the suite one of those to run?
+wanted()
+{
+	if [[ -n ${SUITES:-} ]]; then
+		[[ " $SUITES " = *" ${1#-} "* ]]
+	else
+		[[ $1 != -* ]]
+	fi
 }
 
 main()
@@ -67,10 +77,12 @@ main()
 	"$TOP/scripts/deps.sh"
 	lock
 	cd "$TOP"
+	# suites compile what stands there
+	"$TOP/scripts/tree.sh"
 	while read -r name minutes command; do
-		[[ -z ${SUITES:-} || " $SUITES " = *" $name "* ]] || continue
+		wanted "$name" || continue
 		# shellcheck disable=SC2086 # a command and its arguments
-		run_suite "$name" "$minutes" $command
+		run_suite "${name#-}" "$minutes" $command
 	done < <(listed)
 	if [[ $SKIPPED -gt 0 ]]; then
 		echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
