@@ -27,29 +27,37 @@ bench_domain()
 	echo >"$TRACING/kprobe_events"
 }
 
-# trim_locks: acquisitions so far on behalf of the depots' trimming, which the
-# series counts apart and stock does not.
-trim_locks()
+# counter NAME: of the series' own in debugfs, so far; 0 on stock, which has
+# none.  The series counts the depots' trimming apart, and its searches: it
+# refills in batches, so that calls of alloc_iova() do not tell them.
+counter()
 {
 	local file
 
 	file=/sys/kernel/debug/iommu/groups/$(group_of "$(pci_find testdev)")/iova
-	[[ ! -e $file ]] || awk '$1 == "tree_trim_locks" { print $2 }' "$file"
+	if [[ -e $file ]]; then
+		awk -v name="$1" '$1 == name { print $2; found = 1 }
+			END { exit !found }' "$file"
+	else
+		echo 0
+	fi
 }
 
 # count_one PAGES THREADS DOMAIN
 count_one()
 {
 	local lock=$TRACING/events/kprobes/lock hist="hist:keys=at if at == $3"
-	local trimmed
+	local trimmed searched
 
 	dma_map "$1" "$2" 1 >/dev/null	# fills the caches
-	trimmed=$(trim_locks)
+	trimmed=$(counter tree_trim_locks)
+	searched=$(counter tree_searches)
 	echo "$hist" >"$lock/trigger"
 	calls_during "${FUNCTIONS[@]}" -- dma_map "$1" "$2" 1 2>/dev/null
 	awk '/^{.*hitcount:/ { print "tree_lock", $NF }' "$lock/hist"
 	echo "!$hist" >"$lock/trigger"
-	echo "trim_lock $(($(trim_locks) - trimmed))"
+	echo "trim_lock $(($(counter tree_trim_locks) - trimmed))"
+	echo "tree_search $(($(counter tree_searches) - searched))"
 }
 
 run_counts()
