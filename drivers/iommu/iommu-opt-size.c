@@ -30,8 +30,6 @@
  * lock at all: a bound driver pins its group's default domain, and the class
  * limit is one word. See iommu_dma_opt_mapping_size().
  */
-#define pr_fmt(fmt)	"iommu: " fmt
-
 #include <linux/cache.h>
 #include <linux/ctype.h>
 #include <linux/init.h>

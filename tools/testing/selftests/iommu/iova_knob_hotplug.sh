@@ -10,6 +10,18 @@ set -euo pipefail
 
 VALUES=(128K 4M 4K 1M 0)
 
+# set_cpu FILE 0|1: it is busy while a PCI driver probes a device.
+write_cpu()
+{
+	echo "$2" >"$1"
+}
+
+set_cpu()
+{
+	retry write_cpu "$1" "$2"
+	equal "$(<"$1")" "$2" "$1"
+}
+
 # flap_cpus TIMES: in turn, and all back at the end.
 flap_cpus()
 {
@@ -18,8 +30,8 @@ flap_cpus()
 	mapfile -t cpus < <(hotplug_cpus)
 	for ((n = 0; n < $1; n++)); do
 		file=${cpus[n % ${#cpus[@]}]}
-		echo 0 >"$file"
-		echo 1 >"$file"
+		set_cpu "$file" 0
+		set_cpu "$file" 1
 	done
 }
 
@@ -77,9 +89,9 @@ test_cpu_off_line_parks_nothing()
 		count=200 iflag=direct status=none
 	retry queue_empty "$GROUP"
 	all=$(parked "$GROUP")
-	echo 0 >"$file"
+	set_cpu "$file" 0
 	at_most "$(parked "$GROUP")" $((all - 1)) "parked without CPU $cpu"
-	echo 1 >"$file"
+	set_cpu "$file" 1
 	taskset -c "$cpu" dd if="$(disk_of "$NVME")" of=/dev/null bs=64k \
 		count=20 iflag=direct status=none
 }
