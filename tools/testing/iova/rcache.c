@@ -95,7 +95,8 @@ TEST_F(rcache, idle_domain_costs_an_array_of_pointers)
 
 	domain_begin_cached(&idle, 1);
 	EXPECT_EQ(live + 2, sim_memory.live);
-	EXPECT_EQ(domain_stats(&idle)->bytes, sim_memory.bytes - bytes);
+	if (SIM_EXACT_BYTES)
+		EXPECT_EQ(domain_stats(&idle)->bytes, sim_memory.bytes - bytes);
 	bytes = sim_memory.bytes;
 	EXPECT_EQ(0, iova_domain_set_cached_range(&idle,
 						  iova_rcache_range_max()));
@@ -108,7 +109,7 @@ TEST_F(rcache, idle_domain_costs_an_array_of_pointers)
 TEST_F(rcache, a_class_is_paid_for_where_it_is_used)
 {
 	const struct iova_domain_stats *stats;
-	unsigned long bytes = sim_memory.bytes;
+	unsigned long bytes = sim_memory.bytes, live = sim_memory.live;
 	unsigned int i;
 
 	sim_cpu = 2;
@@ -120,9 +121,11 @@ TEST_F(rcache, a_class_is_paid_for_where_it_is_used)
 	stats = domain_stats(&t.iovad);
 	EXPECT_EQ(1, stats->cpus);
 	/* The part of a CPU, a magazine, a range, and nothing else. */
-	EXPECT_EQ(sizeof(struct iova_cpu_rcache) + sizeof(struct iova_mag) +
-		  IOVA_MAG_MIN * sizeof(long) + sizeof(struct iova),
-		  sim_memory.bytes - bytes);
+	EXPECT_EQ(live + 3, sim_memory.live);
+	live = sizeof(struct iova_cpu_rcache) + sizeof(struct iova_mag) +
+	       IOVA_MAG_MIN * sizeof(long) + sizeof(struct iova);
+	if (SIM_EXACT_BYTES)
+		EXPECT_EQ(live, sim_memory.bytes - bytes);
 	give(8, 0);
 }
 
@@ -157,6 +160,32 @@ TEST_F(rcache, two_who_make_one_cpus_part_agree)
 	ASSERT_NE(NULL, part);
 	EXPECT_EQ(part, iova_cpu_rcache_create(t.rcache, 1, GFP_KERNEL));
 	EXPECT_EQ(live + 1, sim_memory.live);
+}
+
+/* The task that has taken a batch from the tree finds itself elsewhere. */
+static void migrate(bool off)
+{
+	if (!off)
+		sim_cpu = 3;
+}
+
+TEST_F(rcache, task_that_migrates_in_a_miss)
+{
+	unsigned int i;
+
+	/* So that the next miss takes a whole batch. */
+	take(200, 1);
+	for (i = 0; i < 20; i++) {
+		sim_cpu = 0;
+		take(class_parked(class_of(0, 0)), 1);
+		sim_locks.irqs_hook = migrate;
+		take(1, 1);
+		sim_locks.irqs_hook = NULL;
+		ASSERT_SOUND(&t.iovad);
+		ASSERT_EQ(t.nr + domain_parked(&t.iovad),
+			  t.iovad.stats.ranges);
+	}
+	give(1, 10);
 }
 
 TEST_F(rcache, cached_ranges_are_whole)
@@ -302,9 +331,10 @@ TEST_F(rcache, magazines_do_not_grow_in_peace)
 	for (i = 0; i < 100; i++) {
 		take(100, 1);
 		give(1, 50);
+		/* Before a rest starts them over. */
+		ASSERT_EQ(IOVA_MAG_MIN, t.rcache->depot[0].cap);
 		sim_advance(100);
 	}
-	EXPECT_EQ(IOVA_MAG_MIN, t.rcache->depot[0].cap);
 }
 
 TEST_F(rcache, magazines_start_over_after_a_rest)

@@ -55,6 +55,13 @@ struct sim_memory {
 
 extern struct sim_memory sim_memory;
 
+/* Only a sanitizer's malloc() tells sizes as they were asked for. */
+#ifdef __SANITIZE_ADDRESS__
+#define SIM_EXACT_BYTES	true
+#else
+#define SIM_EXACT_BYTES	false
+#endif
+
 /* Run what work is due, and what that queues; returns how many ran. */
 unsigned int sim_run_work(void);
 /* Let @ms pass, running work as it becomes due; returns how many ran. */

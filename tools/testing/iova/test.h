@@ -9,6 +9,8 @@
 #include "world.h"
 
 #ifdef SIM_COVERAGE
+#include <unistd.h>
+
 void __gcov_dump(void);
 #define _exit(status)	(__gcov_dump(), _exit(status))
 #endif

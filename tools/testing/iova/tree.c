@@ -335,6 +335,23 @@ TEST(resources_put_once_too_often)
 	EXPECT_EQ(0, sim_memory.live);
 }
 
+TEST_F(tree, granule_that_is_none)
+{
+	static const unsigned long granules[] = {
+		0, 3, 4095, 2 * PAGE_SIZE, ~0UL
+	};
+	struct iova_domain iovad;
+	unsigned int i;
+
+	sim_expect_warnings(true);
+	for (i = 0; i < ARRAY_SIZE(granules); i++) {
+		init_iova_domain(&iovad, granules[i], 1);
+		EXPECT_EQ(i + 1, sim_warnings);
+		EXPECT_EQ(PAGE_SIZE, iovad.granule);
+		put_iova_domain(&iovad);
+	}
+}
+
 /* Case 21: the anchor is part of the domain, and not the slab's to free. */
 TEST_F(tree, teardown_with_0_1_and_n_ranges)
 {
