@@ -97,6 +97,9 @@ static unsigned long ranges_unparked(struct iova_domain *iovad)
 	struct iova_rcache *rcache = iovad->rcache;
 	unsigned int i;
 
+	/* Background work may have ranges in its hands. */
+	cancel_work_sync(&rcache->supply);
+	cancel_delayed_work_sync(&rcache->trim);
 	for (i = 0; i < nr_cpu_ids; i++)
 		iova_cpu_rcache_drain(rcache, i, 0, true);
 	for (i = 0; i <= rcache->order_max; i++) {
