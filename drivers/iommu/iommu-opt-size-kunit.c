@@ -82,6 +82,7 @@ static void opt_size_case_desc(const struct opt_size_case *c, char *desc)
 			desc[i] = '$';
 	}
 }
+
 KUNIT_ARRAY_PARAM(opt_size, cases, opt_size_case_desc);
 
 static void parse(struct kunit *test)

@@ -17,7 +17,7 @@
 #include "iova-internal.h"
 
 /* Pages of the address space that the random tests crowd. */
-#define SPACE		(1UL << 14)
+#define SPACE		BIT(14)
 /* Highest pfn of a device that drives 32 address lines. */
 #define LIMIT_32BIT	((unsigned long)DMA_BIT_MASK(32) >> ilog2(SZ_4K))
 
