@@ -302,8 +302,12 @@ watch_command()
 	kill "$QEMU"
 }
 
+# run_qemu: sets CRASHED if QEMU, not the guest, fell over.
 run_qemu()
 {
+	local rc=0
+
+	CRASHED=
 	: >"$RUN/console.log"
 	open_outputs
 	setpriv --pdeathsig KILL qemu-system-x86_64 "${ARGS[@]}" \
@@ -312,9 +316,28 @@ run_qemu()
 	trap 'kill $QEMU 2>/dev/null || :' EXIT
 	watch_boot
 	watch_command
-	wait "$QEMU" || :
+	wait "$QEMU" || rc=$?
 	trap - EXIT
 	close_outputs
+	case $rc in
+	132 | 134 | 135 | 136 | 139)
+		CRASHED=yes
+		echo "QEMU ended by signal $((rc - 128))" >>"$RUN/qemu.log" ;;
+	esac
+}
+
+# run_guest: QEMU's emulation has races of its own that a busy host brings out
+# now and then while the guest boots, and then QEMU is ended by a signal. As
+# long as CMD has not begun, a new start changes nothing.
+run_guest()
+{
+	local tries
+
+	for tries in 2 1 0; do
+		run_qemu
+		[[ -n $CRASHED && ! -s $RUN/status && $tries -gt 0 ]] || return 0
+		step "QEMU crashed while the guest booted; starting again"
+	done
 }
 
 # outcome: the one line of "result".
@@ -387,7 +410,7 @@ main()
 	printf '%q ' qemu-system-x86_64 "${ARGS[@]}" >"$RUN/command"
 	LATE=
 	if [[ -n $CMD ]]; then
-		run_qemu
+		run_guest
 	else
 		qemu-system-x86_64 "${ARGS[@]}" 9>&- || :
 	fi

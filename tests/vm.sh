@@ -77,6 +77,20 @@ test_no_init_is_a_failed_boot()
 	last_words "did not come up"
 }
 
+test_crash_of_qemu_is_repaired()
+{
+	mkdir bin
+	cat >bin/qemu-system-x86_64 <<-'END'
+		#!/bin/bash
+		! mkdir "$0.crashed" 2>/dev/null || kill -SEGV $$
+		exec /usr/bin/qemu-system-x86_64 "$@"
+	END
+	chmod +x bin/qemu-system-x86_64
+	vm 3 PATH="$PWD/bin:$PATH" CMD='echo once; exit 3'
+	equal "$(cat out)" once stdout
+	grep -q 'QEMU crashed while the guest booted' err
+}
+
 test_hanging_boot_ends()
 {
 	vm 11 CMD=true BOOT_TIMEOUT=1
