@@ -461,6 +461,9 @@ static void alloc_here_free_there(struct free_job *job, unsigned int there)
 	smp_call_function_single(there, free_there, job, true);
 }
 
+/* Ranges that go from one CPU to the other and are counted. */
+#define STEADY_RANGES	(1000 * ARRAY_SIZE(((struct free_job *)NULL)->pfns))
+
 static void steady_other_cpu(struct kunit *test)
 {
 	struct iova_domain *iovad = iovad_of(test);
@@ -486,9 +489,14 @@ static void steady_other_cpu(struct kunit *test)
 		for (round = 0; round < 1000; round++)
 			alloc_here_free_there(job, there);
 		after = tree_stats(iovad);
-		KUNIT_EXPECT_EQ_MSG(test, after.locks - before.locks, 0,
-				    "%lu pages, %lu ranges", job->size,
-				    1000 * ARRAY_SIZE(job->pfns));
+		/*
+		 * Zero, unless a CPU was held up for so long that the depot
+		 * took the magazines between the two for unused.
+		 */
+		KUNIT_EXPECT_LE_MSG(test, after.locks - before.locks,
+				    STEADY_RANGES / 1000,
+				    "%lu pages, %zu ranges", job->size,
+				    STEADY_RANGES);
 	}
 	KUNIT_EXPECT_EQ(test, ranges_unparked(iovad), 0);
 }
@@ -787,7 +795,8 @@ static void knob_step(struct kunit *test, struct shadow *s, unsigned int step)
 }
 
 #define KNOB_STEPS	6	/* kinds of steps */
-#define KNOB_LENGTH	5	/* steps of an interleaving: 6^5 of them */
+/* Steps of an interleaving: 6^5 of them, and fewer where each takes long. */
+#define KNOB_LENGTH	(IS_ENABLED(CONFIG_KASAN) ? 4 : 5)
 
 /* Case 4: no interleaving of sizes, frees and knob makes two ranges overlap. */
 static void knob_interleavings(struct kunit *test)
@@ -820,6 +829,9 @@ static void knob_interleavings(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ranges_unparked(iovad), 0);
 }
 
+/* Random steps for each seed. */
+#define KNOB_RANDOM	(IS_ENABLED(CONFIG_KASAN) ? 10000 : 50000)
+
 /* Case 4 at random: any size, any range, any order of frees. */
 static void knob_random(struct kunit *test)
 {
@@ -833,7 +845,7 @@ static void knob_random(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	prandom_seed_state(&rnd, *seed);
 
-	for (step = 0; step < 50000; step++) {
+	for (step = 0; step < KNOB_RANDOM; step++) {
 		unsigned int dice = random_below(&rnd, 100);
 
 		if (dice == 0)
