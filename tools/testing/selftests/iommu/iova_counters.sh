@@ -54,6 +54,7 @@ test_tree_is_left_alone_within_the_knob()
 	local disk knob searches requests=3000
 
 	need_counters
+	! checking_kernel || requests=500
 	disk=$(disk_of "$NVME")
 	for knob in 64K 32K; do
 		knob "$GROUP" "$knob"

@@ -15,7 +15,7 @@ rounds()
 {
 	if [[ -n ${IOVA_TEST_ROUNDS:-} ]]; then
 		echo "$IOVA_TEST_ROUNDS"
-	elif [[ -e /sys/kernel/debug/kmemleak ]]; then
+	elif checking_kernel; then
 		echo 20
 	else
 		echo 100

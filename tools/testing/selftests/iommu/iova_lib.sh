@@ -73,6 +73,13 @@ retry()
 	done
 }
 
+# checking_kernel: is this one that checks so much that all takes ten times as
+# long?
+checking_kernel()
+{
+	[[ -e /sys/kernel/debug/kmemleak ]]
+}
+
 # group_of PCI, group_devices GROUP, group_type GROUP
 group_of()
 {
