@@ -9,11 +9,15 @@
 # A selftest that is a script and has a line "# boot: PARAMETERS" is run alone,
 # once for each such line, in a guest that was booted with these.
 #
+# In a debug kernel everything takes ten times as long: by default it runs the
+# KUnit suites and the scripts that have a line "# debug: always", those that
+# race with something; with ALL=1 in the environment all.
+#
 # ONLY=kunit, or ONLY="guest:devices.sh iommu:some-test.sh", runs only that.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-: "${ONLY:=}"
+: "${ONLY:=}" "${ALL:=}"
 N=0
 FAILED=0
 
@@ -82,12 +86,18 @@ run_selftests()
 		boot "$name" "$run $(printf -- '-t %s ' "$@")"
 }
 
-# parameters COLLECTION:TEST: its "# boot:" lines.
-parameters()
+# marks NAME COLLECTION:TEST: its lines "# NAME: ...".
+marks()
 {
-	local file=$TOP/tools/testing/selftests/${1/://}
+	local file=$TOP/tools/testing/selftests/${2/://}
 
-	[[ ! -f $file ]] || sed -n 's/^# boot: //p' "$file"
+	[[ ! -f $file ]] || sed -n "s/^# $1: //p" "$file"
+}
+
+# wanted COLLECTION:TEST: is it one for this kernel?
+wanted()
+{
+	[[ $FLAVOUR != debug || -n $ALL$ONLY || -n $(marks debug "$1") ]]
 }
 
 selftests()
@@ -96,9 +106,9 @@ selftests()
 
 	list=$TOP/$("$TOP/scripts/selftests.sh")/kselftest-list.txt
 	for test in ${ONLY:-$(cat "$list")}; do
-		if [[ $test = kunit ]]; then
+		if [[ $test = kunit ]] || ! wanted "$test"; then
 			continue
-		elif [[ -n $(parameters "$test") ]]; then
+		elif [[ -n $(marks boot "$test") ]]; then
 			alone+=("$test")
 		else
 			together+=("$test")
@@ -110,7 +120,7 @@ selftests()
 			n=$((n + 1))
 			APPEND="$line $APPEND" \
 				run_selftests "boot-$n" "$test"
-		done < <(parameters "$test")
+		done < <(marks boot "$test")
 	done
 }
 

@@ -3,7 +3,9 @@
 # lint.sh [CHECK...]: checkpatch --strict, sparse, W=1, kernel-doc, shellcheck,
 # whitespace, SPDX, MAINTAINERS: of the series, of the owned files, of this
 # repository; all of it, or the checks that are named.  Where upstream's own
-# files are concerned, only what the base has not counts.  Prints TAP.
+# files are concerned, only what the base has not counts.  What compiles the
+# series, or looks at each of its commits, and has passed, is not done again for
+# the same series.  Prints TAP.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 . "$TOP/scripts/lib-series.sh"
@@ -189,11 +191,30 @@ w1_build()
 	kmake W=1 "$@"
 }
 
+# stamp NAME: the file that says that lint_NAME has passed for this series; no
+# name for the checks of single files, which take seconds.
+stamp()
+{
+	case $1 in
+	checkpatch_commits | sparse | W1)
+		echo "$B/check-passed/lint-$1-$({
+			g rev-parse series
+			fragments
+			cat "$TOP/scripts/lint.sh" "$TOP/scripts/lib-build.sh"
+		} | sha256sum | cut -c 1-16)" ;;
+	esac
+}
+
 # check N NAME: lint_NAME prints what is wrong.
 check()
 {
-	local out rc
+	local out rc mark
 
+	mark=$(stamp "$2")
+	if [[ -n $mark && -e $mark ]]; then
+		echo "ok $1 $2"
+		return
+	fi
 	step "lint: $2"
 	# not in a condition: that would switch `set -e` off
 	set +e
@@ -202,6 +223,7 @@ check()
 	set -e
 	[[ $rc -eq 0 || -n $out ]] || out="exit status $rc, see above"
 	if [[ -z $out ]]; then
+		[[ -z $mark ]] || { mkdir -p "${mark%/*}" && : >"$mark"; }
 		echo "ok $1 $2"
 		return
 	fi

@@ -4,6 +4,8 @@
 # is reset: the orders in which their locks are taken must not close a circle.
 # The verdict is lockdep's, on a kernel that has it; on any other, it is whether
 # all of it ends.
+#
+# debug: always
 set -euo pipefail
 # shellcheck source=iova_lib.sh
 . "$(dirname "$(readlink -f "$0")")/iova_lib.sh"

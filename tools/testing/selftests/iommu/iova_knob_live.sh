@@ -4,6 +4,8 @@
 # one value and freed under another must not overlap its neighbour: the IOMMU
 # driver sees a second mapping of one address ("DMA PTE already set"), and on a
 # disk that holds data, fio sees the wrong data.
+#
+# debug: always
 set -euo pipefail
 # shellcheck source=iova_lib.sh
 . "$(dirname "$(readlink -f "$0")")/iova_lib.sh"
