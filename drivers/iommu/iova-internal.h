@@ -95,12 +95,12 @@ struct iova_request {
 void iova_tree_init(struct iova_domain *iovad);
 struct iova *iova_tree_find(struct iova_domain *iovad, unsigned long pfn);
 struct iova *iova_tree_find_from(struct iova_domain *iovad, unsigned long pfn);
-struct iova *iova_tree_search(struct iova_domain *iovad,
-			      const struct iova_request *req,
-			      unsigned long *pfn);
 void iova_tree_insert(struct iova_domain *iovad, struct iova *iova,
 		      struct iova *next);
+bool iova_tree_place(struct iova_domain *iovad, const struct iova_request *req,
+		     struct iova *iova);
 void iova_tree_erase(struct iova_domain *iovad, struct iova *iova);
+struct iova *iova_tree_remove(struct iova_domain *iovad, unsigned long pfn);
 void iova_tree_extend_down(struct iova_domain *iovad, struct iova *iova,
 			   unsigned long pfn_lo);
 

@@ -60,9 +60,10 @@ static unsigned long slow_fit(unsigned long lo, unsigned long hi)
 
 static const char *check_room(struct iova *iova)
 {
-	unsigned long gap = iova->pfn_lo > iova->gap_lo ?
-			    iova->pfn_lo - iova->gap_lo : 0;
-	unsigned long fit = slow_fit(iova->gap_lo, iova->pfn_lo);
+	bool counted = iova->pfn_lo > iova->gap_lo &&
+		       iova->pfn_lo != IOVA_ANCHOR;
+	unsigned long gap = counted ? iova->pfn_lo - iova->gap_lo : 0;
+	unsigned long fit = counted ? slow_fit(iova->gap_lo, iova->pfn_lo) : 0;
 	struct iova *child[] = { to_iova(iova->node.rb_left),
 				 to_iova(iova->node.rb_right) };
 	unsigned int i;
@@ -81,6 +82,21 @@ static const char *check_room(struct iova *iova)
 	return NULL;
 }
 
+static const char *check_gap(struct iova_domain *iovad, struct iova *prev,
+			     struct iova *iova)
+{
+	bool hot = iova == iovad->hot, lowest = iova == iovad->lowest;
+	unsigned long lo = free_from(iovad, prev);
+
+	if (lowest != !prev)
+		return "T6: the lowest range is another";
+	if ((hot || lowest) && iova->gap_lo != iova->pfn_lo)
+		return "T6: a gap is counted that should not be";
+	if (hot ? iovad->hot_lo != lo : !lowest && iova->gap_lo != lo)
+		return "T2: a gap does not start where it should";
+	return NULL;
+}
+
 /**
  * iova_tree_validate - check every rule of the range tree
  * @iovad: domain
@@ -94,6 +110,7 @@ const char *iova_tree_validate(struct iova_domain *iovad)
 	unsigned long ranges = 0;
 	struct rb_node *node;
 	const char *wrong;
+	bool hot = false;
 
 	lockdep_assert_held(&iovad->iova_rbtree_lock);
 
@@ -103,11 +120,10 @@ const char *iova_tree_validate(struct iova_domain *iovad)
 			return "T1: a range ends before it starts";
 		if (prev && prev->pfn_hi >= iova->pfn_lo)
 			return "T1: ranges overlap or are out of order";
-		if (iova->gap_lo != free_from(iovad, prev))
-			return "T2: a gap does not start where it should";
-		wrong = check_room(iova);
+		wrong = check_gap(iovad, prev, iova) ?: check_room(iova);
 		if (wrong)
 			return wrong;
+		hot |= iova == iovad->hot;
 		prev = iova;
 		ranges++;
 	}
@@ -115,6 +131,8 @@ const char *iova_tree_validate(struct iova_domain *iovad)
 		return "T4: the anchor is not on top";
 	if (ranges - 1 != iovad->stats.ranges)
 		return "T4: ranges are not what was counted";
+	if (!hot)
+		return "T6: the hot range is not in the tree";
 	return NULL;
 }
 

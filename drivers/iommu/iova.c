@@ -122,21 +122,6 @@ void put_iova_domain(struct iova_domain *iovad)
 }
 EXPORT_SYMBOL_GPL(put_iova_domain);
 
-/* Search and insert; false where there is no room. */
-static bool place_locked(struct iova_domain *iovad,
-			 const struct iova_request *req, struct iova *iova)
-{
-	struct iova *next;
-
-	next = iova_tree_search(iovad, req, &iova->pfn_lo);
-	if (!next)
-		return false;
-
-	iova->pfn_hi = iova->pfn_lo + req->size - 1;
-	iova_tree_insert(iovad, iova, next);
-	return true;
-}
-
 /**
  * alloc_iova - allocate a range from the tree
  * @iovad: domain
@@ -164,7 +149,7 @@ struct iova *alloc_iova(struct iova_domain *iovad, unsigned long size,
 		return NULL;
 
 	flags = iova_lock(iovad);
-	placed = place_locked(iovad, &req, iova);
+	placed = iova_tree_place(iovad, &req, iova);
 	iova_unlock(iovad, flags);
 	if (placed)
 		return iova;
@@ -219,10 +204,8 @@ EXPORT_SYMBOL_GPL(__free_iova);
 void free_iova(struct iova_domain *iovad, unsigned long pfn)
 {
 	unsigned long flags = iova_lock(iovad);
-	struct iova *iova = iova_tree_find(iovad, pfn);
+	struct iova *iova = iova_tree_remove(iovad, pfn);
 
-	if (iova)
-		iova_tree_erase(iovad, iova);
 	iova_unlock(iovad, flags);
 	if (iova)
 		iova_mem_free(iova);
@@ -311,7 +294,7 @@ unsigned int iova_alloc_batch(struct iova_domain *iovad,
 
 	flags = iova_lock(iovad);
 	for (used = 0; used < got; used++) {
-		if (!place_locked(iovad, req, new[used]))
+		if (!iova_tree_place(iovad, req, new[used]))
 			break;
 		pfns[used] = new[used]->pfn_lo;
 	}
@@ -347,12 +330,10 @@ void iova_free_batch(struct iova_domain *iovad, const unsigned long *pfns,
 		iovad->stats.trim_locks++;
 	}
 	for (i = 0; i < nr; i++) {
-		struct iova *iova = iova_tree_find(iovad, pfns[i]);
+		struct iova *iova = iova_tree_remove(iovad, pfns[i]);
 
-		if (WARN_ON_ONCE(!iova))
-			continue;
-		iova_tree_erase(iovad, iova);
-		old[found++] = iova;
+		if (!WARN_ON_ONCE(!iova))
+			old[found++] = iova;
 	}
 	iova_unlock(iovad, flags);
 
@@ -372,7 +353,7 @@ static unsigned int *odd_count(struct iova_domain *iovad, unsigned long size)
 }
 
 /* Allocate exactly @size pages from the tree, and count the range if odd. */
-static unsigned long alloc_exact(struct iova_domain *iovad, unsigned long size,
+static __always_inline unsigned long alloc_exact(struct iova_domain *iovad, unsigned long size,
 				 unsigned long limit_pfn)
 {
 	struct iova_request req = {
@@ -382,50 +363,49 @@ static unsigned long alloc_exact(struct iova_domain *iovad, unsigned long size,
 	struct iova *iova = iova_mem_alloc();
 	unsigned long flags, pfn = 0;
 
-	if (!iova)
+	if (unlikely(!iova))
 		return 0;
 
 	flags = iova_lock(iovad);
-	if (place_locked(iovad, &req, iova)) {
+	if (likely(iova_tree_place(iovad, &req, iova))) {
 		pfn = iova->pfn_lo;
-		if (!pfn)	/* means failure here, and must not leak */
+		if (unlikely(!pfn))	/* means failure, and must not leak */
 			iova_tree_erase(iovad, iova);
 		else if (odd)
 			WRITE_ONCE(*odd, *odd + 1);
 	}
 	iova_unlock(iovad, flags);
 
-	if (!pfn)
+	if (unlikely(!pfn))
 		iova_mem_free(iova);
 	return pfn;
 }
 
-/* As alloc_exact(), taking back what is parked until there is a place. */
-static unsigned long alloc_reclaim(struct iova_domain *iovad,
-				   unsigned long size, unsigned long limit_pfn)
+/* Take back what is parked until there is a place. */
+static noinline unsigned long alloc_reclaim(struct iova_domain *iovad,
+					    unsigned long size,
+					    unsigned long limit_pfn)
 {
 	struct iova_reclaim reclaim = { .rcache = iovad->rcache };
-	unsigned long pfn;
+	unsigned long pfn = 0;
 
-	do {
+	while (!pfn && iova_reclaim_step(&reclaim))
 		pfn = alloc_exact(iovad, size, limit_pfn);
-	} while (!pfn && iova_reclaim_step(&reclaim));
 
 	return pfn;
 }
 
 /* Free by the extent that the tree knows. */
-static void free_exact(struct iova_domain *iovad, unsigned long pfn)
+static noinline void free_exact(struct iova_domain *iovad, unsigned long pfn)
 {
 	unsigned long flags = iova_lock(iovad);
-	struct iova *iova = iova_tree_find(iovad, pfn);
+	struct iova *iova = iova_tree_remove(iovad, pfn);
 	unsigned int *odd;
 
 	if (iova) {
 		odd = odd_count(iovad, iova_size(iova));
 		if (odd && !WARN_ON_ONCE(!*odd))
 			WRITE_ONCE(*odd, *odd - 1);
-		iova_tree_erase(iovad, iova);
 	}
 	iova_unlock(iovad, flags);
 	if (iova)
@@ -439,30 +419,33 @@ static bool range_is_whole(struct iova_rcache *rcache, unsigned long size,
 	return is_power_of_2(size) || !READ_ONCE(rcache->odd[order]);
 }
 
+/* What alloc_iova_fast() does where the size is not cached. */
+static noinline unsigned long alloc_tree(struct iova_domain *iovad,
+					 unsigned long size,
+					 unsigned long limit_pfn, bool reclaim)
+{
+	unsigned long pfn = alloc_exact(iovad, size, limit_pfn);
+
+	if (unlikely(!pfn) && reclaim && iovad->rcache)
+		pfn = alloc_reclaim(iovad, size, limit_pfn);
+	return pfn;
+}
+
 /* What alloc_iova_fast() does where the loaded magazine cannot serve. */
 static noinline unsigned long alloc_slow(struct iova_domain *iovad,
 					 unsigned long size,
 					 unsigned long limit_pfn,
 					 bool flush_rcache)
 {
-	struct iova_rcache *rcache = iovad->rcache;
 	unsigned int order = order_base_2(size);
-	unsigned long whole = size, pfn;
+	unsigned long pfn;
 
-	if (rcache && order <= READ_ONCE(rcache->order)) {
-		pfn = iova_rcache_get(rcache, order, limit_pfn);
-		if (pfn)
-			return pfn;
-		whole = 1UL << order;
-	}
-
-	if (rcache && flush_rcache)
-		pfn = alloc_reclaim(iovad, whole, limit_pfn);
-	else
-		pfn = alloc_exact(iovad, whole, limit_pfn);
+	pfn = iova_rcache_get(iovad->rcache, order, limit_pfn);
+	if (!pfn)
+		pfn = alloc_tree(iovad, 1UL << order, limit_pfn, flush_rcache);
 
 	/* The exact size may still fit where the rounded one does not. */
-	if (!pfn && whole != size)
+	if (!pfn && !is_power_of_2(size))
 		pfn = alloc_exact(iovad, size, limit_pfn);
 	return pfn;
 }
@@ -486,8 +469,9 @@ unsigned long alloc_iova_fast(struct iova_domain *iovad, unsigned long size,
 	unsigned int order = order_base_2(size);
 	unsigned long pfn;
 
-	if (likely(rcache && order <= READ_ONCE(rcache->order)) &&
-	    likely(iova_rcache_pop(rcache, order, size, limit_pfn, &pfn)))
+	if (unlikely(!rcache || order > READ_ONCE(rcache->order)))
+		return alloc_tree(iovad, size, limit_pfn, flush_rcache);
+	if (likely(iova_rcache_pop(rcache, order, size, limit_pfn, &pfn)))
 		return pfn;
 
 	return alloc_slow(iovad, size, limit_pfn, flush_rcache);
@@ -496,9 +480,9 @@ EXPORT_SYMBOL_GPL(alloc_iova_fast);
 
 /* What free_iova_fast() does where the loaded magazine has no room. */
 static noinline void free_slow(struct iova_domain *iovad, unsigned long pfn,
-			       unsigned int order, bool cached)
+			       unsigned int order)
 {
-	if (!cached || !iova_rcache_put(iovad->rcache, order, pfn))
+	if (!iova_rcache_put(iovad->rcache, order, pfn))
 		free_exact(iovad, pfn);
 }
 
@@ -515,17 +499,15 @@ void free_iova_fast(struct iova_domain *iovad, unsigned long pfn,
 {
 	struct iova_rcache *rcache = iovad->rcache;
 	unsigned int order = order_base_2(size);
-	bool cached;
 
 	if (IS_ENABLED(CONFIG_IOMMU_IOVA_DEBUG))
 		iova_debug_check_free(iovad, pfn, size);
 
-	cached = rcache && order <= READ_ONCE(rcache->order) &&
-		 range_is_whole(rcache, size, order);
-	if (likely(cached) && likely(iova_rcache_push(rcache, order, pfn)))
-		return;
-
-	free_slow(iovad, pfn, order, cached);
+	if (unlikely(!rcache || order > READ_ONCE(rcache->order)) ||
+	    unlikely(!range_is_whole(rcache, size, order)))
+		free_exact(iovad, pfn);
+	else if (unlikely(!iova_rcache_push(rcache, order, pfn)))
+		free_slow(iovad, pfn, order);
 }
 EXPORT_SYMBOL_GPL(free_iova_fast);
 

@@ -39,8 +39,9 @@ struct iova_room {
  * @pfn_hi: last pfn, inclusive
  * @pfn_lo: first pfn, inclusive
  * @gap_lo: first pfn of the gap below: [@gap_lo, @pfn_lo) is free, and empty
- *	    where @gap_lo >= @pfn_lo
- * @room: maximum over the gaps of the subtree rooted here
+ *	    where @gap_lo >= @pfn_lo; @pfn_lo for the hot and the lowest range,
+ *	    whose gaps are known otherwise
+ * @room: maximum over the gaps of the subtree rooted here that the tree counts
  *
  * All fields are protected by &iova_domain.iova_rbtree_lock; @pfn_lo and
  * @pfn_hi are stable while the range is live, and the owner may read them
@@ -82,6 +83,9 @@ struct iova_tree_stats {
  * @iova_rbtree_lock: protects the tree, its ranges and @stats
  * @rbroot: every live range, and @anchor
  * @anchor: the range that bounds the space above, at the highest pfn
+ * @lowest: the lowest range, or @anchor; its gap starts at @start_pfn
+ * @hot: the range above the gap that was changed last
+ * @hot_lo: first pfn of that gap
  * @granule: unit of allocation in bytes
  * @start_pfn: lowest pfn that an allocation may return, inclusive
  * @stats: see &struct iova_tree_stats
@@ -94,6 +98,9 @@ struct iova_domain {
 	spinlock_t		iova_rbtree_lock; /* rbroot, ranges, stats */
 	struct rb_root		rbroot;
 	struct iova		anchor;
+	struct iova		*lowest;
+	struct iova		*hot;
+	unsigned long		hot_lo;
 	unsigned long		granule;
 	unsigned long		start_pfn;
 	struct iova_tree_stats	stats;

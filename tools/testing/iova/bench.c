@@ -22,7 +22,7 @@ static const struct workload *begin(const char *name)
 	const struct workload *workload = workload_named(name);
 
 	sim_check(workload, "no workload is called %s", name);
-	sim_set_cpus(2);
+	sim_set_cpus(4);
 	sim_check(!iova_cache_get(), "no caches");
 	init_iova_domain(&iovad, PAGE_SIZE, 1);
 	sim_check(!iova_domain_init_rcaches(&iovad), "no caches");

@@ -47,9 +47,9 @@ TEST_F(validate, each_broken_rule_is_named)
 	EXPECT_BROKEN("T2: a gap does not start where it should",
 		      t.low->pfn_hi, 20);
 	EXPECT_BROKEN("T2: a gap does not start where it should",
-		      t.low->gap_lo, 5);
+		      t.mid->gap_lo, 21);
 	EXPECT_BROKEN("T2: a gap does not start where it should",
-		      t.high->gap_lo, 41);
+		      t.iovad.hot_lo, 41);
 	EXPECT_BROKEN("T3: longest gap of a subtree is wrong",
 		      t.low->room.gap, 7);
 	EXPECT_BROKEN("T3: largest fit of a subtree is wrong",
@@ -58,20 +58,29 @@ TEST_F(validate, each_broken_rule_is_named)
 		      t.iovad.rbroot, RB_ROOT);
 	EXPECT_BROKEN("T4: ranges are not what was counted",
 		      t.iovad.stats.ranges, 4);
+	EXPECT_BROKEN("T6: the lowest range is another",
+		      t.iovad.lowest, t.mid);
+	EXPECT_BROKEN("T6: a gap is counted that should not be",
+		      t.low->gap_lo, 4);
+	EXPECT_BROKEN("T6: a gap is counted that should not be",
+		      t.high->gap_lo, 40);
+	/* One whose gap is empty, so that nothing else shows. */
+	ASSERT_NE(NULL, reserve_iova(&t.iovad, 60, 69));
+	EXPECT_BROKEN("T6: the hot range is not in the tree",
+		      t.iovad.hot, NULL);
 }
 
 /* What a debug kernel does by itself. */
 TEST_F(validate, debug_checks_warn_and_only_then)
 {
 	struct iova_request req = { .size = 4, .limit = 60, .aligned = true };
-	struct iova *next;
 	unsigned long pfn;
 
 	spin_lock_irq(&t.iovad.iova_rbtree_lock);
-	next = iova_tree_search(&t.iovad, &req, &pfn);
-	iova_debug_check_search(&t.iovad, &req, next, pfn);
+	ASSERT_TRUE(iova_tree_oracle(&t.iovad, &req, &pfn));
+	iova_debug_check_search(&t.iovad, &req, t.high, pfn);
 	sim_expect_warnings(true);
-	iova_debug_check_search(&t.iovad, &req, next, pfn - 4);
+	iova_debug_check_search(&t.iovad, &req, t.high, pfn - 4);
 	EXPECT_EQ(1, sim_warnings);
 	iova_debug_check_search(&t.iovad, &req, NULL, 0);
 	EXPECT_EQ(2, sim_warnings);

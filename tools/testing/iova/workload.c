@@ -2,7 +2,9 @@
 #include "sim.h"
 #include "workload.h"
 
-#define BURST	256
+#define BURST		256
+#define RING_MAX	1024
+#define QUEUES_MAX	4
 
 /* Round and round: sizes of network packets, of blocks, and odd ones. */
 static const unsigned char sizes[] = {
@@ -79,6 +81,58 @@ static void cross_1m(struct iova_domain *iovad)
 	burst(iovad, 256, 0, 1);
 }
 
+/*
+ * A flush queue: a CPU parks what it unmaps in a ring of its own, and frees the
+ * oldest 256 in one go when that is full. CPUs take turns in no order.
+ */
+static struct queue {
+	unsigned long	pfn[RING_MAX];
+	unsigned int	head;
+	unsigned int	parked;
+} queues[QUEUES_MAX];
+
+static void queue_free(struct iova_domain *iovad, struct queue *queue,
+		       unsigned long pages, unsigned int nr)
+{
+	for (; nr; nr--, queue->parked--) {
+		free_iova_fast(iovad, queue->pfn[queue->head], pages);
+		queue->head = (queue->head + 1) % RING_MAX;
+	}
+}
+
+static void queue_run(struct iova_domain *iovad, unsigned long pages,
+		      unsigned int cpus, unsigned int ring)
+{
+	unsigned int i, tail;
+
+	for (i = 0; i < WORKLOAD_CHUNK; i++) {
+		struct queue *queue;
+
+		sim_cpu = sim_random_below(cpus);
+		queue = &queues[sim_cpu];
+		tail = (queue->head + queue->parked++) % RING_MAX;
+		queue->pfn[tail] = alloc(iovad, pages);
+		if (queue->parked == ring)
+			queue_free(iovad, queue, pages, BURST);
+	}
+	sim_cpu = 0;
+}
+
+static void queue_256k(struct iova_domain *iovad)
+{
+	queue_run(iovad, 64, 1, RING_MAX);
+}
+
+static void queues_256k(struct iova_domain *iovad)
+{
+	queue_run(iovad, 64, QUEUES_MAX, RING_MAX);
+}
+
+static void queues_1m(struct iova_domain *iovad)
+{
+	queue_run(iovad, 256, QUEUES_MAX, BURST);
+}
+
 const struct workload workloads[] = {
 	{ "lifo-4k", "one page, freed at once", 0, lifo_4k },
 	{ "burst-4k", "256 of one page, freed in order", 0, burst_4k },
@@ -92,6 +146,12 @@ const struct workload workloads[] = {
 	  cross_256k },
 	{ "cross-1m", "256 of 1 MiB, freed on another CPU", 1 << 20,
 	  cross_1m },
+	{ "queue-256k", "256 KiB, parked in a ring of 1024, not cached", 0,
+	  queue_256k },
+	{ "queues-256k", "256 KiB, 4 CPUs with rings of 1024, not cached", 0,
+	  queues_256k },
+	{ "queues-1m", "1 MiB, 4 CPUs with rings of 256, not cached", 0,
+	  queues_1m },
 	{}
 };
 
