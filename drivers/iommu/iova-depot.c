@@ -7,10 +7,17 @@
  * so that a steady load neither allocates nor frees any.
  *
  * What is kept follows the working set. A depot remembers the fewest magazines
- * of each kind that it held over an interval; that many were not needed, and a
- * quarter of them goes: full ones back to the tree, empty ones to the slab. An
- * idle domain's depots thus melt away, and what frees on one CPU and allocations
- * on another would pile up is bounded by what they use.
+ * of each kind that it held over an interval; that many were not needed, and of
+ * what exceeds a reserve a quarter goes: full ones back to the tree, empty ones
+ * to the slab. An idle domain's depots have no reserve and thus melt away, and
+ * what frees on one CPU and allocations on another would pile up is bounded by
+ * what they use.
+ *
+ * The reserve is for loads that are steady but not the same in each interval:
+ * what one leaves alone the next may need, and would have to fetch from the tree
+ * or, without empty magazines, have given back there. It is an eighth of the
+ * working set and IOVA_RESERVE_MIN; a free that finds no empty magazine orders
+ * as many beyond its own.
  *
  * Capacity follows contention. A class starts with small magazines, and moves on
  * to larger ones when trips come often or meet on the lock (Bonwick and Adams
@@ -222,7 +229,9 @@ bool iova_depot_take_empty(struct iova_rcache *rcache, unsigned int order,
 			list_push(&depot->full, &depot->nr_full, *mag);
 		*mag = empty;
 	} else {
-		/* What the caller is now going to give back to the tree. */
+		/* The reserve, and what the caller now gives to the tree. */
+		if (!depot->wanted)
+			depot->wanted = IOVA_RESERVE_MIN * depot->cap;
 		depot->wanted += min_t(unsigned int, depot->cap, IOVA_BATCH);
 		queue_work(system_unbound_wq, &rcache->supply);
 	}
@@ -333,10 +342,26 @@ static void list_cut(struct iova_mag **list, unsigned int *nr,
 		list_push(to, &moved, list_pop(list, nr));
 }
 
-/* What to take away where the working set left @min magazines alone. */
-static unsigned int surplus(unsigned int min)
+/*
+ * Magazines of each kind that a depot keeps beyond what it needed in an
+ * interval. Trips conserve magazines, so that those that were neither full nor
+ * empty throughout are the working set; none is where nobody made a trip.
+ */
+static unsigned int reserve(const struct iova_depot *depot)
 {
-	return min_t(unsigned int, DIV_ROUND_UP(min, 4), IOVA_TRIM_MAX);
+	unsigned int swing = depot->nr_full - depot->min_full +
+			     depot->nr_empty - depot->min_empty;
+
+	return swing ? swing / 8 + IOVA_RESERVE_MIN : 0;
+}
+
+/* What to take away where the working set left @min magazines alone. */
+static unsigned int surplus(unsigned int min, unsigned int reserve)
+{
+	if (min <= reserve)
+		return 0;
+	return min_t(unsigned int, DIV_ROUND_UP(min - reserve, 4),
+		     IOVA_TRIM_MAX);
 }
 
 /* Move what a depot can do without to @cut; true while it holds anything. */
@@ -344,12 +369,15 @@ static bool depot_cut_surplus(struct iova_rcache *rcache, unsigned int order,
 			      struct iova_mag **cut)
 {
 	struct iova_depot *depot = &rcache->depot[order];
-	bool beyond = order > READ_ONCE(rcache->order), busy;
-	unsigned int full = beyond ? IOVA_TRIM_MAX : surplus(depot->min_full);
-	unsigned int empty = beyond ? IOVA_TRIM_MAX : surplus(depot->min_empty);
+	unsigned int full = IOVA_TRIM_MAX, empty = IOVA_TRIM_MAX;
+	bool busy;
 
 	lockdep_assert_held(&depot->lock);
 
+	if (order <= READ_ONCE(rcache->order)) {
+		full = surplus(depot->min_full, reserve(depot));
+		empty = surplus(depot->min_empty, reserve(depot));
+	}
 	list_cut(&depot->full, &depot->nr_full, full, cut);
 	list_cut(&depot->empty, &depot->nr_empty, empty, cut);
 	if (*cut)

@@ -73,6 +73,8 @@
 #define IOVA_TRIM_DELAY		msecs_to_jiffies(100)
 /* Magazines of each kind that one look takes out of a depot at the most. */
 #define IOVA_TRIM_MAX		64
+/* Fewest magazines of each kind that a depot in use keeps in reserve. */
+#define IOVA_RESERVE_MIN	4
 /* A magazine grows on this many trips, or contended trips, per interval. */
 #define IOVA_GROW_TRIPS		64
 #define IOVA_GROW_CONTENDED	4
@@ -171,7 +173,8 @@ struct iova_cpu_rcache {
  * @min_empty: smallest @nr_empty in this interval
  * @cap: capacity of the magazines now allocated
  * @cap_max: where the address space bound, IOVA_MAG_BYTES, ends its growth
- * @wanted: ranges that found no empty magazine since the last supply
+ * @wanted: ranges to allocate magazines for: what found no empty one since the
+ *	    last supply, and the reserve
  * @trips: exchanges in this interval
  * @contended: exchanges in this interval that had to wait for the lock
  * @locks: acquisitions by exchanges since the domain was made

@@ -5,6 +5,9 @@
 #include "test.h"
 #include "workload.h"
 
+/* How often a free found no room and gave a batch back to the tree. */
+extern unsigned long sim_trace_iova_class_spill;
+
 FIXTURE(steady) {
 	struct iova_domain iovad;
 };
@@ -24,7 +27,7 @@ FIXTURE_VARIANT_ADD(steady, cross_1m) { .name = "cross-1m" };
 
 FIXTURE_SETUP(steady)
 {
-	world_begin(2);
+	world_begin(4);
 	domain_begin_cached(&self->iovad, 1);
 }
 
@@ -61,6 +64,61 @@ TEST_F(steady, tree_lock_is_not_taken)
 	/* Nor is there anything to trim, or to order. */
 	EXPECT_EQ(0, stats->trim_locks - trims);
 	EXPECT_EQ(0, sim_memory.calls - calls);
+}
+
+/*
+ * Case 2, with a flush queue: where demand is random, the most that is in use at
+ * once grows now and then. That takes ranges from the tree; nothing else does,
+ * and nothing goes back.
+ */
+FIXTURE(queued) {
+	struct iova_domain iovad;
+};
+
+FIXTURE_VARIANT(queued) {
+	const char *name;
+};
+
+FIXTURE_VARIANT_ADD(queued, timed_4k) { .name = "timed-4k" };
+FIXTURE_VARIANT_ADD(queued, timed_256k) { .name = "timed-256k" };
+FIXTURE_VARIANT_ADD(queued, timed_1m) { .name = "timed-1m" };
+
+FIXTURE_SETUP(queued)
+{
+	world_begin(4);
+	domain_begin_cached(&self->iovad, 1);
+}
+
+FIXTURE_TEARDOWN(queued)
+{
+	domain_end(&self->iovad);
+	world_end();
+}
+
+TEST_F(queued, tree_is_left_alone)
+{
+	const struct workload *workload = workload_named(variant->name);
+	unsigned long chunks = SCALE(1000000, 100000000) / WORKLOAD_CHUNK;
+	struct iova_tree_stats *stats = &self->iovad.stats;
+	unsigned long locks, trims, spills, ranges;
+
+	ASSERT_NE(NULL, workload);
+	ASSERT_EQ(0, iova_domain_set_cached_range(&self->iovad,
+						  workload->range));
+	workload_run(workload, &self->iovad, 1000);
+	locks = stats->locks;
+	trims = stats->trim_locks;
+	ranges = stats->ranges;
+	spills = sim_trace_iova_class_spill;
+
+	workload_run(workload, &self->iovad, chunks);
+	TH_LOG("%s, %lu pairs: %lu tree locks, %lu trims, %lu ranges more",
+	       variant->name, chunks * WORKLOAD_CHUNK, stats->locks - locks,
+	       stats->trim_locks - trims, stats->ranges - ranges);
+	EXPECT_LE(stats->locks - locks, 20);
+	EXPECT_LE(stats->locks - locks, stats->ranges - ranges);
+	EXPECT_EQ(0, stats->trim_locks - trims);
+	EXPECT_EQ(0, sim_trace_iova_class_spill - spills);
 }
 
 TEST_HARNESS_MAIN

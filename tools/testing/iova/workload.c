@@ -133,6 +133,37 @@ static void queues_1m(struct iova_domain *iovad)
 	queue_run(iovad, 256, QUEUES_MAX, BURST);
 }
 
+/*
+ * The flush queue of a busy device, whose sizes are cached: rings of 256, and
+ * every 10 ms the CPU that has the timer frees what is in all of them.
+ */
+static void timed_queues(struct iova_domain *iovad, unsigned long pages)
+{
+	unsigned int cpu;
+
+	queue_run(iovad, pages, QUEUES_MAX, BURST);
+	sim_cpu = sim_random_below(QUEUES_MAX);
+	for (cpu = 0; cpu < QUEUES_MAX; cpu++)
+		queue_free(iovad, &queues[cpu], pages, queues[cpu].parked);
+	sim_cpu = 0;
+	sim_advance(9);
+}
+
+static void timed_4k(struct iova_domain *iovad)
+{
+	timed_queues(iovad, 1);
+}
+
+static void timed_256k(struct iova_domain *iovad)
+{
+	timed_queues(iovad, 64);
+}
+
+static void timed_1m(struct iova_domain *iovad)
+{
+	timed_queues(iovad, 256);
+}
+
 const struct workload workloads[] = {
 	{ "lifo-4k", "one page, freed at once", 0, lifo_4k },
 	{ "burst-4k", "256 of one page, freed in order", 0, burst_4k },
@@ -152,6 +183,12 @@ const struct workload workloads[] = {
 	  queues_256k },
 	{ "queues-1m", "1 MiB, 4 CPUs with rings of 256, not cached", 0,
 	  queues_1m },
+	{ "timed-4k", "4 KiB, 4 CPUs with rings of 256 and a timer", 1 << 20,
+	  timed_4k },
+	{ "timed-256k", "256 KiB, 4 CPUs with rings of 256 and a timer",
+	  1 << 20, timed_256k },
+	{ "timed-1m", "1 MiB, 4 CPUs with rings of 256 and a timer", 1 << 20,
+	  timed_1m },
 	{}
 };
 
