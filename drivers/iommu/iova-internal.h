@@ -131,18 +131,14 @@ struct iova_mag {
 };
 
 /**
- * struct iova_cpu_class - one class on one CPU
- * @loaded: magazine that allocations pop from and frees push to; may be NULL
- * @prev: the one loaded before, full or empty unless the limit of an allocation
- *	  has made it something between; may be NULL
- * @hits: allocations served without leaving the CPU
+ * struct iova_cpu_class - one class on one CPU, less what each call looks at
+ * @prev: the magazine loaded before, full or empty unless the limit of an
+ *	  allocation has made it something between; may be NULL
  * @misses: allocations that went on to the depot or the tree
  * @refill: log2 of the ranges that the next miss takes from the tree
  */
 struct iova_cpu_class {
-	struct iova_mag	*loaded;
 	struct iova_mag	*prev;
-	unsigned long	hits;
 	unsigned long	misses;
 	unsigned int	refill;
 };
@@ -151,6 +147,9 @@ struct iova_cpu_class {
  * struct iova_cpu_rcache - what one CPU keeps of one domain
  * @lock: protects all below; contended only by reclaim and readers
  * @dead: the CPU is offline: nothing may be pushed here
+ * @loaded: by order, the magazine that allocations pop from and frees push to;
+ *	    may be NULL
+ * @hits: by order, allocations served without leaving the CPU
  * @class: by order
  *
  * Allocated when the CPU first uses a class of the domain, and then kept for the
@@ -159,6 +158,8 @@ struct iova_cpu_class {
 struct iova_cpu_rcache {
 	spinlock_t		lock;	/* all below */
 	bool			dead;
+	struct iova_mag		*loaded[IOVA_NR_ORDERS];
+	unsigned long		hits[IOVA_NR_ORDERS];
 	struct iova_cpu_class	class[IOVA_NR_ORDERS];
 };
 
@@ -245,7 +246,6 @@ static __always_inline bool
 iova_rcache_pop(struct iova_rcache *rcache, unsigned int order,
 		unsigned long size, unsigned long limit, unsigned long *pfn)
 {
-	struct iova_cpu_class *class;
 	struct iova_cpu_rcache *cpu;
 	struct iova_mag *mag;
 	unsigned long flags;
@@ -256,15 +256,14 @@ iova_rcache_pop(struct iova_rcache *rcache, unsigned int order,
 		return false;
 
 	spin_lock_irqsave(&cpu->lock, flags);
-	class = &cpu->class[order];
-	mag = class->loaded;
+	mag = cpu->loaded[order];
 	if (likely(mag && mag->nr)) {
 		*pfn = mag->pfns[mag->nr - 1];
 		/* Cannot wrap: what is live ends below the anchor. */
 		served = *pfn + size - 1 <= limit;
 		if (likely(served)) {
 			mag->nr--;
-			class->hits++;
+			cpu->hits[order]++;
 		}
 	}
 	spin_unlock_irqrestore(&cpu->lock, flags);
@@ -295,7 +294,7 @@ iova_rcache_push(struct iova_rcache *rcache, unsigned int order,
 		return false;
 
 	spin_lock_irqsave(&cpu->lock, flags);
-	mag = cpu->class[order].loaded;
+	mag = cpu->loaded[order];
 	room = mag && mag->nr < mag->cap;
 	if (likely(room))
 		iova_mag_push(mag, pfn);

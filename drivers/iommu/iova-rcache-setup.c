@@ -114,7 +114,7 @@ static void cpu_rcache_free(struct iova_cpu_rcache *cpu)
 	unsigned int order;
 
 	for (order = 0; cpu && order < IOVA_NR_ORDERS; order++) {
-		kfree(cpu->class[order].loaded);
+		kfree(cpu->loaded[order]);
 		kfree(cpu->class[order].prev);
 	}
 	kfree(cpu);

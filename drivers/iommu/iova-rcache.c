@@ -99,9 +99,10 @@ static unsigned long mag_pop(struct iova_mag *mag, unsigned long last)
 }
 
 /* How many ranges this miss may take from the tree, and make the next bolder. */
-static unsigned int class_batch(struct iova_cpu_class *class)
+static unsigned int class_batch(struct iova_cpu_rcache *cpu, unsigned int order)
 {
-	unsigned int room = mag_room(class->loaded);
+	struct iova_cpu_class *class = &cpu->class[order];
+	unsigned int room = mag_room(cpu->loaded[order]);
 	unsigned int batch = 1U << class->refill;
 
 	if (batch < IOVA_BATCH)
@@ -122,9 +123,10 @@ static bool class_is_open(struct iova_rcache *rcache,
 static void class_fit_out(struct iova_rcache *rcache,
 			  struct iova_cpu_rcache *cpu, unsigned int order)
 {
-	struct iova_cpu_class *class = &cpu->class[order];
-	struct iova_mag **slot = class->loaded ? &class->prev : &class->loaded;
+	struct iova_mag **slot = &cpu->loaded[order];
 
+	if (*slot)
+		slot = &cpu->class[order].prev;
 	if (!*slot && class_is_open(rcache, cpu, order))
 		*slot = iova_mag_alloc(READ_ONCE(rcache->depot[order].cap),
 				       GFP_ATOMIC);
@@ -139,29 +141,30 @@ static unsigned long class_pop(struct iova_rcache *rcache,
 			       unsigned long last, unsigned int *batch)
 {
 	struct iova_cpu_class *class = &cpu->class[order];
+	struct iova_mag **loaded = &cpu->loaded[order];
 	unsigned long pfn;
 
-	if (!mag_has_any(class->loaded) && mag_has_any(class->prev))
-		swap(class->loaded, class->prev);
+	if (!mag_has_any(*loaded) && mag_has_any(class->prev))
+		swap(*loaded, class->prev);
 
-	pfn = mag_pop(class->loaded, last);
+	pfn = mag_pop(*loaded, last);
 	if (!pfn)
 		pfn = mag_pop(class->prev, last);
 	if (pfn) {
-		class->hits++;
+		cpu->hits[order]++;
 		return pfn;
 	}
 
 	class->misses++;
-	if (!mag_has_any(class->loaded) && class_is_open(rcache, cpu, order) &&
-	    iova_depot_take_full(rcache, order, &class->loaded))
-		pfn = mag_pop(class->loaded, last);
+	if (!mag_has_any(*loaded) && class_is_open(rcache, cpu, order) &&
+	    iova_depot_take_full(rcache, order, loaded))
+		pfn = mag_pop(*loaded, last);
 	trace_iova_class_miss(rcache->iovad, order, last, pfn);
 	if (pfn)
 		return pfn;
 
 	class_fit_out(rcache, cpu, order);
-	*batch = class_batch(class);
+	*batch = class_batch(cpu, order);
 	return 0;
 }
 
@@ -179,7 +182,7 @@ static unsigned int stash(struct iova_rcache *rcache, unsigned int order,
 		return 0;
 
 	spin_lock_irqsave(&cpu->lock, flags);
-	mag = cpu->class[order].loaded;
+	mag = cpu->loaded[order];
 	while (n < nr && mag_room(mag))
 		iova_mag_push(mag, pfns[n++]);
 	spin_unlock_irqrestore(&cpu->lock, flags);
@@ -245,14 +248,14 @@ unsigned long iova_rcache_get(struct iova_rcache *rcache, unsigned int order,
 }
 
 /* Make room for a free and order more for the next time: the loaded one's top. */
-static unsigned int class_spill(struct iova_rcache *rcache, unsigned int order,
-				struct iova_cpu_class *class,
+static unsigned int class_spill(struct iova_rcache *rcache,
+				struct iova_cpu_rcache *cpu, unsigned int order,
 				unsigned long *pfns)
 {
-	struct iova_mag *mag = class->loaded;
+	struct iova_mag *mag = cpu->loaded[order];
 	unsigned int nr = 0;
 
-	class->refill = 0;
+	cpu->class[order].refill = 0;
 	while (mag && mag->nr && nr < IOVA_BATCH)
 		pfns[nr++] = mag->pfns[--mag->nr];
 	if (nr)
@@ -286,7 +289,7 @@ bool iova_rcache_put(struct iova_rcache *rcache, unsigned int order,
 	unsigned int this_cpu = raw_smp_processor_id(), nr = 0;
 	struct iova_cpu_rcache *cpu = READ_ONCE(rcache->cpu[this_cpu]);
 	unsigned long pfns[IOVA_BATCH], flags;
-	struct iova_cpu_class *class;
+	struct iova_mag **loaded, **prev;
 	bool room;
 
 	if (!cpu) {
@@ -294,19 +297,20 @@ bool iova_rcache_put(struct iova_rcache *rcache, unsigned int order,
 		return false;
 	}
 
-	class = &cpu->class[order];
+	loaded = &cpu->loaded[order];
+	prev = &cpu->class[order].prev;
 	spin_lock_irqsave(&cpu->lock, flags);
-	if (!mag_room(class->loaded)) {
-		if (mag_room(class->prev) ||
+	if (!mag_room(*loaded)) {
+		if (mag_room(*prev) ||
 		    (class_is_open(rcache, cpu, order) &&
-		     iova_depot_take_empty(rcache, order, &class->prev)))
-			swap(class->loaded, class->prev);
+		     iova_depot_take_empty(rcache, order, prev)))
+			swap(*loaded, *prev);
 		else
-			nr = class_spill(rcache, order, class, pfns);
+			nr = class_spill(rcache, cpu, order, pfns);
 	}
-	room = mag_room(class->loaded);
+	room = mag_room(*loaded);
 	if (room)
-		iova_mag_push(class->loaded, pfn);
+		iova_mag_push(*loaded, pfn);
 	spin_unlock_irqrestore(&cpu->lock, flags);
 
 	iova_free_batch(rcache->iovad, pfns, nr, false);

@@ -14,10 +14,10 @@
 #include "iova-internal.h"
 
 /* Move up to @nr ranges from a CPU's class to @pfns. */
-static unsigned int class_take(struct iova_cpu_class *class,
+static unsigned int class_take(struct iova_cpu_rcache *cpu, unsigned int order,
 			       unsigned long *pfns, unsigned int nr)
 {
-	struct iova_mag *mag[] = { class->loaded, class->prev };
+	struct iova_mag *mag[] = { cpu->loaded[order], cpu->class[order].prev };
 	unsigned int i, n = 0;
 
 	for (i = 0; i < ARRAY_SIZE(mag); i++) {
@@ -28,9 +28,11 @@ static unsigned int class_take(struct iova_cpu_class *class,
 }
 
 /* Free a class's two magazines, which are empty or, if not, stay. */
-static void class_release(struct iova_cpu_class *class)
+static void class_release(struct iova_cpu_rcache *cpu, unsigned int order)
 {
-	struct iova_mag **slot[] = { &class->loaded, &class->prev };
+	struct iova_mag **slot[] = {
+		&cpu->loaded[order], &cpu->class[order].prev,
+	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(slot); i++) {
@@ -45,15 +47,14 @@ static unsigned int class_drain(struct iova_rcache *rcache,
 				struct iova_cpu_rcache *cpu, unsigned int order,
 				bool release)
 {
-	struct iova_cpu_class *class = &cpu->class[order];
 	unsigned long pfns[IOVA_BATCH], flags;
 	unsigned int nr, total = 0;
 
 	do {
 		spin_lock_irqsave(&cpu->lock, flags);
-		nr = class_take(class, pfns, IOVA_BATCH);
+		nr = class_take(cpu, order, pfns, IOVA_BATCH);
 		if (release)
-			class_release(class);
+			class_release(cpu, order);
 		spin_unlock_irqrestore(&cpu->lock, flags);
 
 		iova_free_batch(rcache->iovad, pfns, nr, false);

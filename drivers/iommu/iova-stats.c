@@ -29,9 +29,9 @@ static void sum_cpu(struct iova_cpu_rcache *cpu,
 		struct iova_cpu_class *from = &cpu->class[i];
 		struct iova_class_stats *to = &stats->class[i];
 
-		sum_mag(from->loaded, &to->cpu, &stats->bytes);
+		sum_mag(cpu->loaded[i], &to->cpu, &stats->bytes);
 		sum_mag(from->prev, &to->cpu, &stats->bytes);
-		to->hits += from->hits;
+		to->hits += cpu->hits[i];
 		to->misses += from->misses;
 	}
 	spin_unlock_irqrestore(&cpu->lock, flags);

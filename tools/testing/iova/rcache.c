@@ -67,9 +67,9 @@ static unsigned long tree_locks(void)
 	return t.iovad.iova_rbtree_lock.acquired;
 }
 
-static struct iova_cpu_class *class_of(unsigned int cpu, unsigned int order)
+static unsigned long parked(unsigned int cpu, unsigned int order)
 {
-	return &t.rcache->cpu[cpu]->class[order];
+	return class_parked(t.rcache->cpu[cpu], order);
 }
 
 TEST_F(rcache, second_allocation_does_not_leave_the_cpu)
@@ -117,7 +117,7 @@ TEST_F(rcache, a_class_is_paid_for_where_it_is_used)
 	for (i = 0; i < nr_cpu_ids; i++)
 		EXPECT_EQ(i == 2, !!t.rcache->cpu[i]);
 	for (i = 0; i < IOVA_NR_ORDERS; i++)
-		EXPECT_EQ(i == 3, !!class_of(2, i)->loaded);
+		EXPECT_EQ(i == 3, !!t.rcache->cpu[2]->loaded[i]);
 	stats = domain_stats(&t.iovad);
 	EXPECT_EQ(1, stats->cpus);
 	/* The part of a CPU, a magazine, a range, and nothing else. */
@@ -143,12 +143,12 @@ TEST_F(rcache, frees_on_a_fresh_cpu_allocate_nothing)
 	ASSERT_NE(NULL, t.rcache->cpu[3]);
 	ASSERT_SOUND(&t.iovad);
 	map_free(&t.iovad, t.live[--t.nr], 1);
-	EXPECT_EQ(0, class_parked(class_of(3, 0)));
+	EXPECT_EQ(0, parked(3, 0));
 	sim_run_work();
 	map_free(&t.iovad, t.live[--t.nr], 1);
-	EXPECT_EQ(1, class_parked(class_of(3, 0)));
+	EXPECT_EQ(1, parked(3, 0));
 	give(1, 10);
-	EXPECT_LT(16, class_parked(class_of(3, 0)));
+	EXPECT_LT(16, parked(3, 0));
 }
 
 TEST_F(rcache, two_who_make_one_cpus_part_agree)
@@ -177,7 +177,7 @@ TEST_F(rcache, task_that_migrates_in_a_miss)
 	take(200, 1);
 	for (i = 0; i < 20; i++) {
 		sim_cpu = 0;
-		take(class_parked(class_of(0, 0)), 1);
+		take(parked(0, 0), 1);
 		sim_locks.irqs_hook = migrate;
 		take(1, 1);
 		sim_locks.irqs_hook = NULL;
@@ -297,7 +297,7 @@ TEST_F(rcache, what_a_cpu_parks_is_bounded)
 		take(40000 >> order, pages);
 		give(pages, 4);
 		ASSERT_SOUND(&t.iovad);
-		bytes = class_parked(class_of(0, order)) * pages * PAGE_SIZE;
+		bytes = parked(0, order) * pages * PAGE_SIZE;
 		bound = 2 * max(pages * PAGE_SIZE, (unsigned long)IOVA_MAG_BYTES);
 		TH_LOG("order %u: %lu KiB of %lu", order, bytes / 1024,
 		       bound / 1024);
@@ -386,7 +386,7 @@ TEST_F(rcache, depot_melts_in_small_steps)
 		TH_LOG("one is this test's own a step");
 	}
 	/* What is left is in the CPU's two magazines. */
-	EXPECT_EQ(class_parked(class_of(0, 0)), t.iovad.stats.ranges);
+	EXPECT_EQ(parked(0, 0), t.iovad.stats.ranges);
 }
 
 TEST_F(rcache, supply_is_what_was_missing_and_bounded)

@@ -18,17 +18,17 @@ static const char *mag_wrong(struct iova_mag *mag, struct iova_depot *depot)
 static const char *cpu_wrong(struct iova_rcache *rcache, unsigned int cpu)
 {
 	struct iova_cpu_rcache *part = rcache->cpu[cpu];
-	struct iova_cpu_class *class;
+	struct iova_mag *loaded, *prev;
 	const char *wrong;
 	unsigned int i;
 
 	for (i = 0; i < IOVA_NR_ORDERS; i++) {
-		class = &part->class[i];
-		if ((class->loaded || class->prev) &&
-		    (part->dead || i > rcache->order))
+		loaded = part->loaded[i];
+		prev = part->class[i].prev;
+		if ((loaded || prev) && (part->dead || i > rcache->order))
 			return "R5: a closed class has a magazine";
-		wrong = mag_wrong(class->loaded, &rcache->depot[i]) ?:
-			mag_wrong(class->prev, &rcache->depot[i]);
+		wrong = mag_wrong(loaded, &rcache->depot[i]) ?:
+			mag_wrong(prev, &rcache->depot[i]);
 		if (wrong)
 			return wrong;
 	}
@@ -97,10 +97,13 @@ const struct iova_domain_stats *domain_stats(struct iova_domain *iovad)
 	return &stats;
 }
 
-unsigned long class_parked(const struct iova_cpu_class *class)
+unsigned long class_parked(const struct iova_cpu_rcache *cpu,
+			   unsigned int order)
 {
-	return (class->loaded ? class->loaded->nr : 0) +
-	       (class->prev ? class->prev->nr : 0);
+	struct iova_mag *loaded = cpu->loaded[order];
+	struct iova_mag *prev = cpu->class[order].prev;
+
+	return (loaded ? loaded->nr : 0) + (prev ? prev->nr : 0);
 }
 
 unsigned long cpu_parked(struct iova_domain *iovad, unsigned int cpu)
@@ -109,7 +112,7 @@ unsigned long cpu_parked(struct iova_domain *iovad, unsigned int cpu)
 	unsigned int i;
 
 	for (i = 0; i < IOVA_NR_ORDERS; i++)
-		parked += class_parked(&iovad->rcache->cpu[cpu]->class[i]);
+		parked += class_parked(iovad->rcache->cpu[cpu], i);
 	return parked;
 }
 

@@ -27,7 +27,8 @@ const char *domain_wrong(struct iova_domain *iovad);
 /* A snapshot, good until the next. */
 const struct iova_domain_stats *domain_stats(struct iova_domain *iovad);
 /* Ranges in magazines: of a class on a CPU, of a CPU, of the domain. */
-unsigned long class_parked(const struct iova_cpu_class *class);
+unsigned long class_parked(const struct iova_cpu_rcache *cpu,
+			   unsigned int order);
 unsigned long cpu_parked(struct iova_domain *iovad, unsigned int cpu);
 unsigned long domain_parked(struct iova_domain *iovad);
 /* Have all that is parked given back, by a request that nothing satisfies. */
