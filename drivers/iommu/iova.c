@@ -353,8 +353,9 @@ static unsigned int *odd_count(struct iova_domain *iovad, unsigned long size)
 }
 
 /* Allocate exactly @size pages from the tree, and count the range if odd. */
-static __always_inline unsigned long alloc_exact(struct iova_domain *iovad, unsigned long size,
-				 unsigned long limit_pfn)
+static __always_inline unsigned long
+alloc_exact(struct iova_domain *iovad, unsigned long size,
+	    unsigned long limit_pfn)
 {
 	struct iova_request req = {
 		.size = size, .limit = limit_pfn, .aligned = true,
