@@ -7,7 +7,8 @@
 # any other way than it should, above all when its kernel complains.
 #
 # A selftest that is a script and has a line "# boot: PARAMETERS" is run alone,
-# once for each such line, in a guest that was booted with these.
+# once for each such line, in a guest that was booted with these.  What vfio
+# relies on is tested with IOMMUs of other kinds, too.
 #
 # In a debug kernel everything takes ten times as long: by default it runs the
 # KUnit suites and the scripts that have a line "# debug: always", those that
@@ -18,6 +19,11 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 : "${ONLY:=}" "${ALL:=}"
+# The devices of the selftests.  The first testdev has a BAR to be mapped for
+# vfio, the next one shares the group of a disk; "scratch" keeps what is written
+# to it, as the null disks do not; the last two have ATS.
+SELFTEST_DEVS="nvme nvme net net pci-testdev,membar=8G nvme+testdev scratch"
+SELFTEST_DEVS+=" ats-net ats-net"
 N=0
 FAILED=0
 
@@ -74,15 +80,14 @@ kunit()
 		boot kunit "kunit_results $wanted"
 }
 
-# run_selftests NAME COLLECTION:TEST...: in one boot.  The last disk keeps what
-# is written to it, as the null disks do not; the one before shares its group.
+# run_selftests NAME COLLECTION:TEST...: in one boot.
 run_selftests()
 {
 	local name=$1 run=/guest/selftests/run_kselftest.sh
 
 	shift
 	[[ $FLAVOUR != debug ]] || run+=" -o 1800"
-	DEVS="nvme nvme net net testdev nvme+testdev scratch" TIMEOUT=2400 \
+	DEVS=$SELFTEST_DEVS IOMMU_OPTS=${IOMMU_OPTS-device-iotlb=on} TIMEOUT=2400 \
 		boot "$name" "$run $(printf -- '-t %s ' "$@")"
 }
 
@@ -124,6 +129,17 @@ selftests()
 	done
 }
 
+# other_iommus: each in a boot of its own.
+other_iommus()
+{
+	local iommu test=iommu:vfio_type1
+
+	[[ -z $ONLY || " $ONLY " = *" $test "* ]] || return 0
+	for iommu in amd virtio; do
+		IOMMU=$iommu IOMMU_OPTS='' run_selftests "vfio-$iommu" "$test"
+	done
+}
+
 # run_guest KERNEL/FLAVOUR
 run_guest()
 {
@@ -133,6 +149,7 @@ run_guest()
 	"$TOP/scripts/kernel.sh" >/dev/null
 	[[ -n $ONLY && " $ONLY " != *" kunit "* ]] || kunit
 	selftests
+	other_iommus
 }
 
 main()
