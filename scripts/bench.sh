@@ -126,7 +126,7 @@ rounds()
 		for name in "${order[@]}"; do
 			workloads="dma fio iperf3 memcslap"
 			case $name in
-			stock-lazy | series-lazy) workloads+=" search" ;;
+			stock-lazy | series-lazy) workloads+=" search vfio" ;;
 			esac
 			step "round $round of $ROUNDS, guest $((++n)) of $total"
 			# shellcheck disable=SC2086 # words
@@ -136,13 +136,17 @@ rounds()
 	step "$total guests in $(($(elapsed) - begin)) s"
 }
 
-# untimed: counts, and memory.
+# untimed: counts, and memory.  Vfio's counts take a device with a large BAR.
 untimed()
 {
 	local name
 
 	for name in stock-lazy series-lazy series-tuned; do
 		measure counts "$name" counts
+	done
+	for name in stock-lazy series-lazy; do
+		DEVS="nvme net net pci-testdev,membar=8G" \
+			measure vfio "$name" vfio_counts
 	done
 	for name in off stock-lazy series-lazy; do
 		CPUS=$IDLE_CPUS DEVS=$IDLE_DEVS QEMU_EXTRA=$IDLE_QEMU \

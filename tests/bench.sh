@@ -24,6 +24,8 @@ metrics()
 	dma) echo map unmap sum ;;
 	search) echo mean worst ;;
 	counts) echo searches tree_locks invalidations ;;
+	vfio) echo map unmap ;;
+	vfio_counts) echo walks unmaps syncs unpins longest ;;
 	memory) echo unreclaimable magazines ;;
 	*) echo rate ;;
 	esac
@@ -33,7 +35,7 @@ metrics()
 configs()
 {
 	case $1 in
-	search) echo stock-lazy series-lazy ;;
+	search | vfio | vfio_counts) echo stock-lazy series-lazy ;;
 	counts) echo stock-lazy series-lazy series-tuned ;;
 	memory) echo off stock-lazy series-lazy ;;
 	*) echo "$CONFIGS" ;;
@@ -48,7 +50,10 @@ samples()
 	printf 'round\tconfig\tworkload\tcase\tmetric\tvalue\n'
 	while IFS=$'\t' read -r workload case rest; do
 		rounds="1 2 3"
-		case $workload in counts | memory) rounds=$workload ;; esac
+		case $workload in
+		counts | memory) rounds=$workload ;;
+		vfio_counts) rounds=vfio ;;
+		esac
 		for metric in $(metrics "$workload"); do
 			for config in $(configs "$workload"); do
 				for round in $rounds; do
@@ -125,6 +130,11 @@ a_guest()
 		>"$1/out/search-10000.txt"
 	printf '%s\n' "alloc_iova_fast 50000" "alloc_iova 990" "tree_lock 1980" \
 		"trim_lock 180" "tree_search 10" "qi_submit_sync 75" >"$1/out/counts-4K-t4.txt"
+	printf '%s\n' "map_us 45000.5" "unmap_us 1200.0" "runs 30" "walks 31" \
+		"unmaps 1" "syncs 1" "unpins 64" "reschedules 99" \
+		>"$1/out/vfio-thp.txt"
+	{ cat "$1/out/vfio-thp.txt"; echo "longest_us 150"; } \
+		>"$1/out/vfio_counts-thp.txt"
 	printf '%s\n' "SUnreclaim:        16804 kB" "Percpu:   4672 kB" \
 		"magazines: 1536" "groups: 8" "cpus: 16" \
 		>"$1/out/memory-idle.txt"
@@ -144,6 +154,10 @@ test_what_tools_write_is_read()
 		'search 10000 mean 210.988' 'search 10000 worst 4803.78' \
 		'counts 4K-t4 searches 20' 'counts 4K-t4 tree_locks 3600' \
 		'counts 4K-t4 invalidations 150' \
+		'vfio thp map 45.0005' 'vfio thp unmap 1.2' \
+		'vfio_counts thp walks 31' 'vfio_counts thp unmaps 1' \
+		'vfio_counts thp syncs 1' 'vfio_counts thp unpins 64' \
+		'vfio_counts thp longest 150' \
 		'memory idle unreclaimable 21476' \
 		'memory idle magazines 1536')" samples
 }

@@ -85,6 +85,20 @@ def parse_counts(path):
             "invalidations": found.get("qi_submit_sync", 0) / maps}
 
 
+def parse_vfio(path):
+    """Times of vfio_type1_bench, in ms."""
+    found = numbers(path)
+    return {"map": found["map_us"] / 1e3, "unmap": found["unmap_us"] / 1e3}
+
+
+def parse_vfio_counts(path):
+    """Calls in one unmap, and us of it without a reschedule point."""
+    found = numbers(path)
+    counted = {name: found[name]
+               for name in ("walks", "unmaps", "syncs", "unpins")}
+    return counted | {"longest": found["longest_us"]}
+
+
 def parse_memory(path):
     """Memory that the kernel cannot give back, in kB."""
     found = numbers(path)
