@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run.sh check|long DIR FUZZ-SECONDS TEST...: run the programs that make has
-# built below DIR, one TAP document for all, as the selftests' runner does.
+# run.sh check|long DIR FUZZ-SECONDS "THREADED-TEST..." TEST...: run the programs
+# that make has built below DIR, one TAP document for all, as the selftests'
+# runner does.
 # run.sh fuzz DIR FUZZ-SECONDS: the fuzzer alone.
 set -euo pipefail
 
 MODE=$1
 O=$2
 SECONDS_TO_FUZZ=$3
-shift 3
+read -r -a THREADED <<<"${4:-}"
+shift $(($# > 3 ? 4 : 3))
 HERE=$(dirname "$0")
 NR=0
 FAILED=0
@@ -71,7 +73,7 @@ fuzz()
 
 main()
 {
-	local test dir=asan
+	local test dir=asan others=2
 
 	if [[ $MODE = fuzz ]]; then
 		fuzz
@@ -79,14 +81,17 @@ main()
 	fi
 	if [[ $MODE = long ]]; then
 		dir=fast
+		others=0
 		export IOVA_LONG=1
 	fi
 	echo "TAP version 13"
-	echo "1..$(($# + ($([[ $MODE = long ]] && echo 1 || echo 3))))"
+	echo "1..$(($# + ${#THREADED[@]} + others))"
 	for test; do
 		run_one "$test" "$O/$dir/$test"
 	done
-	run_one threads "$O/tsan/threads"
+	for test in "${THREADED[@]}"; do
+		run_one "$test" "$O/tsan/$test"
+	done
 	if [[ $MODE = check ]]; then
 		run_one fuzz fuzz
 		run_one compare "$HERE/compare.sh" check "$O"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Time, and work that waits for it.
+ * Time, and work and timers that wait for it.
  */
 #include <pthread.h>
 #include <unistd.h>
 
+#include <linux/preempt.h>
+#include <linux/timer.h>
 #include <linux/workqueue.h>
 
 #include "sim.h"
@@ -16,19 +18,62 @@ static struct work_struct *running;
 static pthread_t runner;
 static unsigned long now;
 
+unsigned long sim_jiffies(void)
+{
+	return READ_ONCE(now);
+}
+
+static void enqueue(struct work_struct *work, unsigned long due)
+{
+	WRITE_ONCE(work->pending, true);
+	work->due = due;
+	list_add_tail(&work->entry, &queue);
+}
+
 bool sim_queue_work(struct work_struct *work, unsigned long delay)
 {
 	bool queued = false;
 
 	pthread_mutex_lock(&work_mutex);
 	if (!work->pending) {
-		WRITE_ONCE(work->pending, true);
-		work->due = now + delay;
-		list_add_tail(&work->entry, &queue);
+		enqueue(work, now + delay);
 		queued = true;
 	}
 	pthread_mutex_unlock(&work_mutex);
 	return queued;
+}
+
+void timer_reduce(struct timer_list *timer, unsigned long expires)
+{
+	pthread_mutex_lock(&work_mutex);
+	if (!timer->shutdown && !timer->work.pending) {
+		timer->cpu = sim_cpu;
+		enqueue(&timer->work, expires);
+	} else if (expires < timer->work.due) {
+		timer->work.due = expires;
+	}
+	pthread_mutex_unlock(&work_mutex);
+}
+
+void timer_shutdown_sync(struct timer_list *timer)
+{
+	pthread_mutex_lock(&work_mutex);
+	timer->shutdown = true;
+	pthread_mutex_unlock(&work_mutex);
+	cancel_work_sync(&timer->work);
+}
+
+/* Timers of a CPU that is gone go to one that is there. */
+void sim_timer_run(struct work_struct *work)
+{
+	struct timer_list *timer = container_of(work, struct timer_list, work);
+	unsigned int cpu = sim_cpu;
+
+	sim_cpu = cpu_online(timer->cpu) ? timer->cpu : 0;
+	sim_in_interrupt = true;
+	timer->function(timer);
+	sim_in_interrupt = false;
+	sim_cpu = cpu;
 }
 
 bool cancel_work_sync(struct work_struct *work)
@@ -73,7 +118,7 @@ static bool run_one(unsigned long until)
 	work = first_due(until);
 	if (work) {
 		if (work->due > now && until != ~0UL)
-			now = work->due;
+			WRITE_ONCE(now, work->due);
 		list_del(&work->entry);
 		WRITE_ONCE(work->pending, false);
 		running = work;
@@ -102,7 +147,7 @@ unsigned int sim_advance(unsigned long ms)
 
 	while (run_one(until))
 		ran++;
-	now = until;
+	WRITE_ONCE(now, until);
 	return ran;
 }
 

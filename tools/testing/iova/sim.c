@@ -4,13 +4,20 @@
  */
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <linux/preempt.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 
 #include "sim.h"
 
 _Thread_local unsigned long sim_seed = 1;
+_Thread_local unsigned int sim_preempt_off;
+_Thread_local bool sim_in_interrupt;
 unsigned int sim_warnings;
+int sim_rcu_readers;
 
 static bool warnings_expected;
 
@@ -41,6 +48,21 @@ void sim_warn(const char *file, int line, const char *condition)
 void might_sleep(void)
 {
 	sim_check(sim_may_sleep(), "sleeps with interrupts off");
+	sim_check(!sim_preempt_off, "sleeps with preemption off");
+	sim_check(in_task(), "sleeps in an interrupt");
+}
+
+void schedule_timeout_uninterruptible(unsigned long delay)
+{
+	might_sleep();
+	usleep(50);
+}
+
+void synchronize_rcu(void)
+{
+	might_sleep();
+	while (__atomic_load_n(&sim_rcu_readers, __ATOMIC_SEQ_CST))
+		usleep(50);
 }
 
 static _Thread_local u64 random_state;

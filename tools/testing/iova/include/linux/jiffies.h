@@ -5,5 +5,9 @@
 
 #define HZ			1000
 #define msecs_to_jiffies(ms)	((unsigned long)(ms))
+#define jiffies_to_msecs(j)	((unsigned int)(j))
+#define jiffies			sim_jiffies()
+
+unsigned long sim_jiffies(void);
 
 #endif

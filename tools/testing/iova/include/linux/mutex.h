@@ -11,6 +11,8 @@ struct mutex {
 #define DEFINE_MUTEX(name)						\
 	struct mutex name = { __SPIN_LOCK_UNLOCKED(name) }
 
+#define mutex_init(m)	spin_lock_init(&(m)->lock)
+
 static inline void mutex_lock(struct mutex *mutex)
 {
 	might_sleep();
