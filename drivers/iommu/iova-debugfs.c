@@ -4,8 +4,10 @@
  *
  *	/sys/kernel/debug/iommu/groups/<grp_id>/iova
  *
+ * and beside it, those of its flush queue in flush_queue.
+ *
  * Each line is a key, a space and a number. A group whose default domain is no
- * DMA domain has an empty file. The keys are explained one by one in
+ * DMA domain has empty files. The keys are explained one by one in
  * Documentation/admin-guide/iommu-dma-scaling.rst.
  *
  * Locking and lifetime
@@ -25,6 +27,7 @@
 #include <linux/seq_file.h>
 
 #include "dma-iommu.h"
+#include "flush-queue.h"
 #include "iova-debugfs.h"
 #include "iova-internal.h"
 
@@ -111,6 +114,7 @@ static int show_domain(struct seq_file *s, struct iommu_domain *domain)
 {
 	struct iova_domain *iovad = iommu_dma_iovad(domain);
 	struct iova_domain_stats *stats;
+	struct iommu_fq_client *client;
 	unsigned int order;
 
 	if (!iovad)
@@ -122,7 +126,8 @@ static int show_domain(struct seq_file *s, struct iommu_domain *domain)
 	iova_domain_get_stats(iovad, stats);
 	show(s, "granule", iovad->granule);
 	show(s, "max_opt_dma_size", iovad->granule << stats->order);
-	show_ranges(s, stats, iommu_dma_queued(domain));
+	client = iommu_dma_fq_client(domain);
+	show_ranges(s, stats, client ? iommu_fq_queued(client) : 0);
 	show_totals(s, stats);
 	for (order = 0; order < IOVA_NR_ORDERS; order++)
 		show_class(s, iovad, stats, order);
@@ -144,6 +149,23 @@ static int iova_show(struct seq_file *s, void *unused)
 	return min(ret, 0);
 }
 DEFINE_SHOW_ATTRIBUTE(iova);
+
+static int show_first_queue(struct device *dev, void *data)
+{
+	struct iommu_domain *domain = iommu_get_dma_domain(dev);
+
+	if (iommu_dma_iovad(domain))
+		iommu_fq_show(data, iommu_dma_fq_client(domain));
+	return 1;
+}
+
+static int flush_queue_show(struct seq_file *s, void *unused)
+{
+	int ret = iommu_group_for_each_dev(s->private, s, show_first_queue);
+
+	return min(ret, 0);
+}
+DEFINE_SHOW_ATTRIBUTE(flush_queue);
 
 /* Made with the first group, under the directory that core_initcall has made. */
 static struct dentry *groups_dir(void)
@@ -177,6 +199,7 @@ void iova_debugfs_add_group(struct iommu_group *group)
 	group_dir_name(group, name, sizeof(name));
 	dir = debugfs_create_dir(name, groups_dir());
 	debugfs_create_file("iova", 0400, dir, group, &iova_fops);
+	debugfs_create_file("flush_queue", 0400, dir, group, &flush_queue_fops);
 }
 
 /**
