@@ -40,12 +40,11 @@
  *	   (page table cleared)			 1 take the flushing bit
  *	a  smp_mb()				 2 n = ++started   (full barrier)
  *	b  client->queued = 1			 3 p = xchg(pending, NULL)
- *	c  pending = client, or MANY		 4 if p is MANY: xchg(queued, 0)
- *	d  smp_mb()				     of each extra client
- *	e  epoch = started			 5 flush p's scope in hardware,
- *	f  entry into the ring			     then extras that had queued
- *	g  arm the timer unless timer_on	 6 finished = n    (release)
- *						 7 drop the flushing bit
+ *	c  pending = client, or MANY		 4 flush p's scope in hardware
+ *	d  smp_mb()				 5 if p is MANY: each extra client
+ *	e  epoch = started			     with xchg(queued, 0) its own
+ *	f  entry into the ring			 6 finished = n    (release)
+ *	g  arm the timer unless timer_on	 7 drop the flushing bit
  *
  *	reclaim: entry.epoch < finished (acquire)
  *
@@ -64,9 +63,8 @@
  * F4  Epochs in a ring do not decrease, since e and f are done under the ring's
  *     lock and started only grows. What can be reclaimed stands at the head.
  * F5  Flush k of F2 finds the client's mark of b, or an earlier flush has taken
- *     it after b and has flushed for it: b comes before c, 3 before 4. For an
- *     extra client, that flush is its own, after a and after the scope's, from
- *     which a device TLB may have been filled; by F1 it has finished when k has.
+ *     it after b: b comes before c, 3 before 5. For an extra client, who takes it
+ *     flushes all TLBs of the domain, after a; by F1 that has finished when k has.
  *     Nobody has to know at b whether a client is extra. It becomes so before
  *     the TLBs in question can be filled, and after all flushes that may have
  *     missed it have finished: iommu_fq_set_extra().
@@ -335,7 +333,7 @@ static void flush_unlock(struct iommu_fq *fq)
 		preempt_enable();
 }
 
-/* 4 and 5 in the protocol, where only one client has queued. */
+/* 4 in the protocol, where only one client has queued. */
 static void flush_one(struct iommu_fq *fq, struct iommu_fq_client *client)
 {
 	atomic_long_inc(&fq->domain_flushes);
@@ -349,16 +347,12 @@ static void flush_many(struct iommu_fq *fq)
 {
 	struct iommu_fq_client *client;
 
-	rcu_read_lock();
-	/* Marks first: what is marked later is not covered by this flush. */
-	list_for_each_entry_rcu(client, &fq->extras, node)
-		client->own_flush = xchg(&client->queued, 0);
-
 	if (fq->scope)
 		fq->flush_scope(fq->scope);
 
+	rcu_read_lock();
 	list_for_each_entry_rcu(client, &fq->extras, node) {
-		if (client->own_flush) {
+		if (xchg(&client->queued, 0)) {
 			atomic_long_inc(&fq->extra_flushes);
 			iommu_flush_iotlb_all(client->domain);
 		}

@@ -60,7 +60,6 @@ enum iommu_fq_reason {
  * @domain: whose it is
  * @queued: set when something is queued, and cleared by each flush that
  *	    includes the domain's own; not cleared otherwise
- * @own_flush: the flush under way includes the domain's own; the flush's
  * @extra: the queue's scope does not cover all of the domain's TLBs
  * @node: entry in &iommu_fq.extras, if @extra
  */
@@ -69,7 +68,6 @@ struct iommu_fq_client {
 	struct iova_domain	*iovad;
 	struct iommu_domain	*domain;
 	int			queued;
-	bool			own_flush;
 	bool			extra;
 	struct list_head	node;
 };

@@ -73,7 +73,7 @@ fuzz()
 
 main()
 {
-	local test dir=asan others=2
+	local test dir=asan others=3
 
 	if [[ $MODE = fuzz ]]; then
 		fuzz
@@ -95,6 +95,7 @@ main()
 	if [[ $MODE = check ]]; then
 		run_one fuzz fuzz
 		run_one compare "$HERE/compare.sh" check "$O"
+		run_one model "$HERE/model.sh" "$O"
 	fi
 	exit "$FAILED"
 }
