@@ -7,8 +7,9 @@
 # any other way than it should, above all when its kernel complains.
 #
 # A selftest that is a script and has a line "# boot: PARAMETERS" is run alone,
-# once for each such line, in a guest that was booted with these.  What vfio
-# relies on is tested with IOMMUs of other kinds, too.
+# once for each such line, in a guest that was booted with these; and so it is
+# with "# guest: VARIABLE=VALUE...", for a machine that vm.sh makes of these.
+# What vfio relies on is tested with IOMMUs of other kinds, too.
 #
 # In a debug kernel everything takes ten times as long: by default it runs the
 # KUnit suites and the scripts that have a line "# debug: always", those that
@@ -87,7 +88,8 @@ run_selftests()
 
 	shift
 	[[ $FLAVOUR != debug ]] || run+=" -o 1800"
-	DEVS=$SELFTEST_DEVS IOMMU_OPTS=${IOMMU_OPTS-device-iotlb=on} TIMEOUT=2400 \
+	DEVS=${DEVS:-$SELFTEST_DEVS} TIMEOUT=2400 \
+		IOMMU_OPTS=${IOMMU_OPTS-device-iotlb=on} \
 		boot "$name" "$run $(printf -- '-t %s ' "$@")"
 }
 
@@ -113,7 +115,7 @@ selftests()
 	for test in ${ONLY:-$(cat "$list")}; do
 		if [[ $test = kunit ]] || ! wanted "$test"; then
 			continue
-		elif [[ -n $(marks boot "$test") ]]; then
+		elif [[ -n $(marks boot "$test")$(marks guest "$test") ]]; then
 			alone+=("$test")
 		else
 			together+=("$test")
@@ -126,6 +128,10 @@ selftests()
 			APPEND="$line $APPEND" \
 				run_selftests "boot-$n" "$test"
 		done < <(marks boot "$test")
+		while IFS= read -r line; do
+			n=$((n + 1))
+			eval "$line run_selftests guest-$n $test"
+		done < <(marks guest "$test")
 	done
 }
 
@@ -134,6 +140,7 @@ other_iommus()
 {
 	local iommu test=iommu:vfio_type1
 
+	wanted "$test" || return 0
 	[[ -z $ONLY || " $ONLY " = *" $test "* ]] || return 0
 	for iommu in amd virtio; do
 		IOMMU=$iommu IOMMU_OPTS='' run_selftests "vfio-$iommu" "$test"

@@ -112,6 +112,12 @@ counter()
 	awk -v key="$2" '$1 == key { print $2 }' "$COUNTERS/$1/iova"
 }
 
+# fq GROUP KEY: the same of the flush queue that the group's domain uses.
+fq()
+{
+	awk -v key="$2" '$1 == key { print $2 }' "$COUNTERS/$1/flush_queue"
+}
+
 # ranges_used GROUP: once no range waits in the flush queue.
 queue_empty()
 {
@@ -279,6 +285,20 @@ read_disk()
 		--ioengine=libaio --iodepth=16 --numjobs=2 --group_reporting \
 		--number_ios=2000 --norandommap --randrepeat=1 "$@" \
 		>"$WORK/fio.log" 2>&1 || fail "$(tail -n 3 "$WORK/fio.log")"
+}
+
+# read_for MS DISK...: reads of all of them at once; fio's status.
+read_for()
+{
+	local ms=$1 disk args=()
+
+	shift
+	for disk; do
+		args+=(--name="${disk#/dev/}" --filename="$disk")
+	done
+	fio --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=8 \
+		--norandommap --time_based --runtime="${ms}ms" "${args[@]}" \
+		>"$WORK/fio.log" 2>&1
 }
 
 # map_benchmark PCI BITS PAGES THREADS: maps and unmaps for a second; fails when
