@@ -17,7 +17,7 @@ IGNORE=FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID,GIT_COMMIT_ID
 # What it says of every header of trace events, and of stand-ins for kernel
 # headers in userspace, which define what it wants to be used.
 TRACE='^(include/trace/events/|[^ ]*trace\.h:)[^ ]* [A-Z]+:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT|LONG_LINE):'
-STAND_IN='^tools/testing/iova/[^ ]* [A-Z]+:(AVOID_BUG|BIT_MACRO|CAMELCASE|COMPLEX_MACRO|EXPORT_SYMBOL|MACRO_ARG_REUSE|MACRO_ARG_UNUSED|NEW_TYPEDEFS|PREFER_DEFINED_ATTRIBUTE_MACRO|UNCOMMENTED_DEFINITION):'
+STAND_IN='^tools/testing/iova/[^ ]* [A-Z]+:(AVOID_BUG|BIT_MACRO|CAMELCASE|COMPLEX_MACRO|EXPORT_SYMBOL|MACRO_ARG_REUSE|MACRO_ARG_UNUSED|MEMORY_BARRIER|NEW_TYPEDEFS|PREFER_DEFINED_ATTRIBUTE_MACRO|UNCOMMENTED_DEFINITION):'
 
 # repo_files: every file of this repository, but those that are as they come.
 repo_files()

@@ -405,11 +405,11 @@ static u64 last_finished(struct iommu_fq *fq)
 }
 
 /*
- * Reclaim up to IOMMU_FQ_STEP entries that a flush up to number @upto covers,
- * and return how many. @upto must have finished.
+ * Reclaim up to IOMMU_FQ_STEP entries that flushes up to @number cover,
+ * and return how many. @number has finished.
  */
 static unsigned int ring_reclaim(struct iommu_fq *fq,
-				 struct iommu_fq_ring *ring, u64 upto)
+				 struct iommu_fq_ring *ring, u64 number)
 {
 	struct iommu_fq_entry *entry;
 	unsigned int nr;
@@ -418,20 +418,20 @@ static unsigned int ring_reclaim(struct iommu_fq *fq,
 
 	for (nr = 0; nr < IOMMU_FQ_STEP && ring_level(ring); nr++) {
 		entry = ring_entry(ring, ring->head);
-		if (entry->epoch >= upto)
+		if (entry->epoch >= number)
 			break;
 		iommu_put_pages_list(&entry->freelist);
 		free_iova_fast(entry->client->iovad, entry->pfn, entry->pages);
 		ring_pop(ring);
 	}
 	if (nr)
-		trace_iommu_fq_reclaim(fq->id, nr, upto);
+		trace_iommu_fq_reclaim(fq->id, nr, number);
 	return nr;
 }
 
 /* Take up to @steps steps in a ring; returns how many of them were left. */
 static unsigned int ring_reclaim_steps(struct iommu_fq *fq,
-				       struct iommu_fq_ring *ring, u64 upto,
+				       struct iommu_fq_ring *ring, u64 number,
 				       unsigned int steps)
 {
 	unsigned long flags;
@@ -439,7 +439,7 @@ static unsigned int ring_reclaim_steps(struct iommu_fq *fq,
 
 	while (steps) {
 		spin_lock_irqsave(&ring->lock, flags);
-		nr = ring_reclaim(fq, ring, upto);
+		nr = ring_reclaim(fq, ring, number);
 		spin_unlock_irqrestore(&ring->lock, flags);
 		if (nr < IOMMU_FQ_STEP)
 			break;
@@ -448,8 +448,8 @@ static unsigned int ring_reclaim_steps(struct iommu_fq *fq,
 	return steps;
 }
 
-/* Reclaim all entries that flushes up to number @upto cover. */
-static void reclaim_all(struct iommu_fq *fq, u64 upto, bool trim)
+/* Reclaim all entries that flushes up to @number cover. */
+static void reclaim_all(struct iommu_fq *fq, u64 number, bool trim)
 {
 	struct iommu_fq_ring *ring;
 	unsigned int i;
@@ -458,7 +458,7 @@ static void reclaim_all(struct iommu_fq *fq, u64 upto, bool trim)
 		ring = READ_ONCE(fq->ring[i]);
 		if (!ring)
 			continue;
-		while (!ring_reclaim_steps(fq, ring, upto, 1))
+		while (!ring_reclaim_steps(fq, ring, number, 1))
 			cond_resched();
 		if (trim)
 			ring_trim(ring);
@@ -481,10 +481,10 @@ static void fq_leftover_work(struct work_struct *work)
 {
 	struct iommu_fq *fq = container_of(to_delayed_work(work),
 					   struct iommu_fq, leftover);
-	u64 upto = atomic64_read(&fq->leftover_to);
+	u64 number = atomic64_read(&fq->leftover_to);
 
-	reclaim_all(fq, upto, true);
-	if (last_finished(fq) != upto)
+	reclaim_all(fq, number, true);
+	if (last_finished(fq) != number)
 		fq_queue_leftover(fq);
 }
 
@@ -789,14 +789,14 @@ void iommu_fq_reclaim(struct iommu_fq_client *client)
 	unsigned int steps = IOMMU_FQ_ALLOC_STEPS;
 	unsigned int nr = nr_rings(fq), first = this_cpu_ring(fq), i;
 	struct iommu_fq_ring *ring;
-	u64 upto;
+	u64 number;
 
 	fq_flush_or_wait(fq, IOMMU_FQ_ALLOC);
-	upto = last_finished(fq);
+	number = last_finished(fq);
 	for (i = 0; i < nr && steps; i++) {
 		ring = READ_ONCE(fq->ring[(first + i) % nr]);
 		if (ring)
-			steps = ring_reclaim_steps(fq, ring, upto, steps);
+			steps = ring_reclaim_steps(fq, ring, number, steps);
 	}
 }
 

@@ -23,7 +23,7 @@
 #define IOMMU_FQ_BLOCKS		32
 #define IOMMU_FQ_BLOCKS_SHARED	512
 /* Pages in a ring that make it ask for a flush, whatever the entries. */
-#define IOMMU_FQ_PAGES		(1UL << 17)
+#define IOMMU_FQ_PAGES		(128 * 1024UL)
 /* Longest wait of an entry for its flush to start, in milliseconds. */
 #define IOMMU_FQ_TIMEOUT	10
 #define IOMMU_FQ_TIMEOUT_SHARED	1000

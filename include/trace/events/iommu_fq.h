@@ -73,20 +73,20 @@ TRACE_EVENT(iommu_fq_flush_done,
 
 /* Ranges that flushes up to a number cover went back to their domains. */
 TRACE_EVENT(iommu_fq_reclaim,
-	TP_PROTO(int queue, unsigned int ranges, u64 upto),
-	TP_ARGS(queue, ranges, upto),
+	TP_PROTO(int queue, unsigned int ranges, u64 number),
+	TP_ARGS(queue, ranges, number),
 	TP_STRUCT__entry(
-		__field(u64, upto)
+		__field(u64, number)
 		__field(int, queue)
 		__field(unsigned int, ranges)
 	),
 	TP_fast_assign(
-		__entry->upto = upto;
+		__entry->number = number;
 		__entry->queue = queue;
 		__entry->ranges = ranges;
 	),
-	TP_printk("queue=%d ranges=%u upto=%llu", __entry->queue,
-		  __entry->ranges, __entry->upto)
+	TP_printk("queue=%d ranges=%u number=%llu", __entry->queue,
+		  __entry->ranges, __entry->number)
 );
 
 #endif /* _TRACE_IOMMU_FQ_H */

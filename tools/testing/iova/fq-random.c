@@ -178,7 +178,7 @@ static void run(struct __test_metadata *_metadata, unsigned long seed, bool unit
 	if (unit) {
 		ASSERT_EQ(0, fq_stats(fq_unit.fq).pending);
 		ASSERT_EQ(0, fq_stats(fq_unit.fq).reclaimable);
-		TH_LOG("seed %lu: %lu flushes, %ld of single domains, %ld extra, %ld strict, window %lu ms",
+		TH_LOG("seed %lu: flushes %lu, domain %ld, extra %ld, strict %ld; window %lu ms",
 		       seed, fq_flushes(fq_unit.fq),
 		       fq_unit.fq->domain_flushes.counter,
 		       fq_unit.fq->extra_flushes.counter,

@@ -198,8 +198,11 @@ TEST(domains_come_and_go)
 
 TEST(everything_at_once)
 {
-	run(_metadata, (thread_fn []) { hotplug, device_tlbs, comer, asker,
-					reader }, 5);
+	static const thread_fn all[] = {
+		hotplug, device_tlbs, comer, asker, reader
+	};
+
+	run(_metadata, all, ARRAY_SIZE(all));
 }
 
 TEST_HARNESS_MAIN

@@ -11,7 +11,7 @@
 
 #include "fq-world.h"
 
-#define WAITERS	(1UL << 17)
+#define WAITERS	(128 * 1024UL)
 
 /* A page-table page: what was in it when it was cut off. */
 struct page {
@@ -106,7 +106,7 @@ static void note_flush(void) {}
 
 static void in_hardware(void)
 {
-	void (*during)(void) = READ_ONCE(fq_unit.during);
+	typeof(fq_unit.during) during = READ_ONCE(fq_unit.during);
 
 	if (during)
 		during();
@@ -150,7 +150,8 @@ void iommu_put_pages_list(struct list_head *list)
 		free(page);
 	}
 	/* As some kernels leave it. */
-	list->next = list->prev = (void *)0x5a5a;
+	list->next = (void *)0x5a5a;
+	list->prev = (void *)0x5a5a;
 }
 
 static void add_tables(struct list_head *list, struct fq_domain *d, u32 cleared,

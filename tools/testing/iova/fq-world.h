@@ -12,7 +12,7 @@
 #include "world.h"
 
 /* Addresses of a domain, in pages; below the shadow map's. */
-#define FQ_PFNS		(1UL << 24)
+#define FQ_PFNS		(16UL * 1024 * 1024)
 #define FQ_DOMAINS_MAX	16
 
 /**
