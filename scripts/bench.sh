@@ -145,7 +145,7 @@ untimed()
 		measure counts "$name" counts
 	done
 	for name in stock-lazy series-lazy; do
-		DEVS="nvme net net pci-testdev,membar=8G" \
+		CPUS=1 DEVS="nvme net net pci-testdev,membar=8G" \
 			measure vfio "$name" vfio_counts
 	done
 	for name in off stock-lazy series-lazy; do

@@ -135,7 +135,8 @@ selftests()
 	done
 }
 
-# other_iommus: each in a boot of its own.
+# other_iommus: each in a boot of its own, with one CPU, where reschedule points
+# are counted as well.
 other_iommus()
 {
 	local iommu test=iommu:vfio_type1
@@ -143,7 +144,7 @@ other_iommus()
 	wanted "$test" || return 0
 	[[ -z $ONLY || " $ONLY " = *" $test "* ]] || return 0
 	for iommu in amd virtio; do
-		IOMMU=$iommu IOMMU_OPTS='' run_selftests "vfio-$iommu" "$test"
+		CPUS=1 IOMMU=$iommu IOMMU_OPTS='' run_selftests "vfio-$iommu" "$test"
 	done
 }
 

@@ -3,7 +3,8 @@
 #
 # The same, for its counts: what an unmap makes the kernel do, and the longest
 # stretch of it without a reschedule point.  A trace of these points has a mark
-# where the unmap begins and one where it ends.
+# where the unmap begins and one where it ends.  In a guest of one CPU, as those
+# points are everywhere.
 
 # longest_stretch: of the trace, in us.
 longest_stretch()
@@ -30,7 +31,7 @@ run_vfio_counts()
 	echo 65536 >"$TRACING/buffer_size_kb"
 	while read -r name memory mib; do
 		say "vfio counts, $name"
-		TRACE=1 /guest/selftests/iommu/vfio_type1_bench \
+		COUNTS=1 /guest/selftests/iommu/vfio_type1_bench \
 			"$memory" "$mib" 1 >"/out/vfio_counts-$name.txt"
 		longest_stretch >>"/out/vfio_counts-$name.txt"
 	done < <(cases vfio_counts)

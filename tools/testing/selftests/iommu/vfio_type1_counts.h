@@ -45,6 +45,17 @@ static const char * const * const vt_counted[] = {
 
 #define VT_NR_COUNTED	(sizeof(vt_counted) / sizeof(*vt_counted))
 
+/*
+ * What all CPUs call all the time is counted only where there is one of them:
+ * emulators that run CPUs as threads can lose the breakpoint by which the kernel
+ * changes code that another CPU executes.
+ */
+static inline bool vt_is_counted(const char * const *functions)
+{
+	return functions != vt_resched_functions ||
+	       sysconf(_SC_NPROCESSORS_ONLN) == 1;
+}
+
 /* From here on; the functions of all CPUs and tasks count. */
 static inline int vt_count_start(void)
 {
@@ -60,7 +71,9 @@ static inline int vt_count_start(void)
 	if (!file)
 		return -errno;
 	fclose(file);
-	for (i = 0; i < VT_NR_COUNTED; i++)
+	for (i = 0; i < VT_NR_COUNTED; i++) {
+		if (!vt_is_counted(vt_counted[i]))
+			continue;
 		for (name = vt_counted[i]; *name; name++) {
 			file = fopen(VT_TRACING "/set_ftrace_filter", "a");
 			if (file) {
@@ -68,6 +81,7 @@ static inline int vt_count_start(void)
 				fclose(file);
 			}
 		}
+	}
 	return vt_write(VT_TRACING "/function_profile_enabled", "1");
 }
 
