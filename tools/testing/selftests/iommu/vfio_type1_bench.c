@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * vfio_type1_bench MEMORY MIB ROUNDS: map and unmap MIB MiB of one kind of
- * memory for a pci-testdev, ROUNDS times, then once more with the kernel's
- * functions counted. Prints NAME VALUE lines: medians in us, then counts.
+ * memory for a pci-testdev, ROUNDS times. Prints NAME VALUE lines: medians in us,
+ * then counts.
  *
  *	MEMORY	4k, scattered, thp, hugetlb; bar: device memory, aligned;
  *		bar-odd: device memory at an IOVA that allows small pages only
  *
- * With COUNTS=1 in the environment, its calls are counted in one more unmap, and
- * the reschedule points of yet another are
- * traced; "type1 unmap begins" and "type1 unmap ends" mark it in the trace.
+ * With COUNTS=1 in the environment, the calls of one more unmap are counted, and
+ * the reschedule points of yet another are traced; "type1 unmap begins" and
+ * "type1 unmap ends" mark it in the trace.
  */
 #include "vfio_type1.h"
 #include "vfio_type1_counts.h"
