@@ -12,8 +12,9 @@
 # What vfio relies on is tested with IOMMUs of other kinds, too.
 #
 # In a debug kernel everything takes ten times as long: by default it runs the
-# KUnit suites and the scripts that have a line "# debug: always", those that
-# race with something; with ALL=1 in the environment all.
+# KUnit suites and the tests that have a line "# debug: always", in C with a "*",
+# those that race with something or want allocations to fail; with ALL=1 in the
+# environment all.
 #
 # ONLY=kunit, or ONLY="guest:devices.sh iommu:some-test.sh", runs only that.
 set -euo pipefail
@@ -93,12 +94,13 @@ run_selftests()
 		boot "$name" "$run $(printf -- '-t %s ' "$@")"
 }
 
-# marks NAME COLLECTION:TEST: its lines "# NAME: ...".
+# marks NAME COLLECTION:TEST: its lines "# NAME: ...", of a program its source's.
 marks()
 {
 	local file=$TOP/tools/testing/selftests/${2/://}
 
-	[[ ! -f $file ]] || sed -n "s/^# $1: //p" "$file"
+	[[ -f $file ]] || file+=.c
+	[[ ! -f $file ]] || sed -n "s/^\(#\| \*\) $1: //p" "$file"
 }
 
 # wanted COLLECTION:TEST: is it one for this kernel?
@@ -136,12 +138,12 @@ selftests()
 }
 
 # other_iommus: each in a boot of its own, with one CPU, where reschedule points
-# are counted as well.
+# are counted as well; not in a debug kernel by default.
 other_iommus()
 {
 	local iommu test=iommu:vfio_type1
 
-	wanted "$test" || return 0
+	[[ $FLAVOUR != debug || -n $ALL$ONLY ]] || return 0
 	[[ -z $ONLY || " $ONLY " = *" $test "* ]] || return 0
 	for iommu in amd virtio; do
 		CPUS=1 IOMMU=$iommu IOMMU_OPTS='' run_selftests "vfio-$iommu" "$test"

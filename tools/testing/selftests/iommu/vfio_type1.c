@@ -8,6 +8,8 @@
  * accounts alone. The tests of device memory need a testdev with a membar of
  * 1 GiB or more, those of several devices two that have ATS. Without these
  * they are skipped.
+ *
+ * debug: always
  */
 #include <pthread.h>
 #include <sys/resource.h>

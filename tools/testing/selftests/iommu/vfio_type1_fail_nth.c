@@ -7,6 +7,8 @@
  * Needs a kernel with failslab and fail_page_alloc, and a pci-testdev; to have
  * two domains in a container, which nothing else brings about on one kind of
  * IOMMU, two devices that have ATS.
+ *
+ * debug: always
  */
 #include "../kselftest_harness.h"
 #include "vfio_type1.h"
