@@ -152,4 +152,43 @@ TEST_F(window, flushes_that_take_long)
 	EXPECT_LT(IOMMU_FQ_TIMEOUT, fq_window);
 }
 
+/*
+ * The timer meets a flush that began too early for what it was armed for, and
+ * looks again a jiffy later, whoever has armed it for later meanwhile.
+ */
+static void timer_meets_flush(void)
+{
+	unsigned int cpu = sim_cpu, off = sim_preempt_off;
+
+	fq_unit.during = NULL;
+	sim_preempt_off = 0;
+	sim_cpu = 1;
+	fq_unmap(0, live.pfn[0], 1, 0);
+	sim_advance(1);
+	fq_unmap(0, live.pfn[1], 1, 0);
+	sim_cpu = cpu;
+	sim_preempt_off = off;
+}
+
+TEST_F(window, a_timer_that_meets_a_flush_comes_back)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2 + IOMMU_FQ_PAGES / 1024; i++)
+		live.pfn[i] = fq_map(i < 2 ? 0 : i % 2, i < 2 ? 1 : 1024);
+	/* The timer is due at the end of this, */
+	sim_cpu = 0;
+	fq_unmap(0, live.pfn[2], 1024, 0);
+	sim_advance(IOMMU_FQ_TIMEOUT - 1);
+	/* and this much makes a flush, in which it fires. */
+	fq_unit.during = timer_meets_flush;
+	for (i = 3; i < 2 + IOMMU_FQ_PAGES / 1024; i++)
+		fq_unmap(i % 2, live.pfn[i], 1024, 0);
+	ASSERT_EQ(NULL, fq_unit.during);
+	EXPECT_EQ(2, fq_uncovered);
+	sim_advance(1);
+	EXPECT_EQ(0, fq_uncovered);
+	sim_cpu = 1;
+}
+
 TEST_HARNESS_MAIN

@@ -98,13 +98,21 @@ bool cancel_work_sync(struct work_struct *work)
 	return pending;
 }
 
+/* Timers run in interrupts, before the work that is due with them. */
+static bool before(struct work_struct *work, struct work_struct *other)
+{
+	if (work->due != other->due)
+		return work->due < other->due;
+	return work->func == sim_timer_run && other->func != sim_timer_run;
+}
+
 /* The work that is due first, by @until; NULL if there is none. */
 static struct work_struct *first_due(unsigned long until)
 {
 	struct work_struct *work, *first = NULL;
 
 	list_for_each_entry(work, &queue, entry) {
-		if (work->due <= until && (!first || work->due < first->due))
+		if (work->due <= until && (!first || before(work, first)))
 			first = work;
 	}
 	return first;
