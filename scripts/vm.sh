@@ -25,6 +25,11 @@
 #	TIMEOUT		seconds that CMD may take, 0 for any number (600)
 #	BOOT_TIMEOUT	seconds until the guest is up (300)
 #	ACCEL		tcg, kvm, or auto: kvm if a guest really boots (auto)
+#	TCG_THREAD	multi: a host thread for each CPU of the guest; single: one
+#			for all, slower (multi).  With multi, QEMU 7.2 can lose
+#			what one CPU writes over the code that others execute,
+#			as kprobes and ftrace do: a guest that does so
+#			under load oopses or hangs.
 #	KMEMLEAK	yes or no: on the debug kernel, look for leaks at the end
 #			(yes for CMD)
 #	BZIMAGE		boot this, and build no kernel
@@ -46,6 +51,7 @@ set -euo pipefail
 : "${MEM:=4G}" "${MAXCPUS:=$CPUS}" "${IOMMU:=intel}" "${IOMMU_OPTS:=}"
 : "${DEVS:=nvme net net testdev}" "${NVME_SIZE:=8G}" "${QEMU_EXTRA:=}"
 : "${FILES:=}" "${TIMEOUT:=600}" "${BOOT_TIMEOUT:=300}" "${ACCEL:=auto}"
+: "${TCG_THREAD:=multi}"
 : "${KMEMLEAK:=yes}" "${BZIMAGE:=}" "${RUN:=}" "${VERBOSE:=}"
 
 check_options()
@@ -54,6 +60,8 @@ check_options()
 		die E_USAGE "IOMMU=$IOMMU: use intel, amd, virtio or none"
 	[[ $ACCEL =~ ^(auto|kvm|tcg)$ ]] ||
 		die E_USAGE "ACCEL=$ACCEL: use auto, kvm or tcg"
+	[[ $TCG_THREAD =~ ^(multi|single)$ ]] ||
+		die E_USAGE "TCG_THREAD=$TCG_THREAD: use multi or single"
 	[[ $TIMEOUT =~ ^[0-9]+$ && $BOOT_TIMEOUT =~ ^[1-9][0-9]*$ ]] ||
 		die E_USAGE "TIMEOUT=$TIMEOUT BOOT_TIMEOUT=$BOOT_TIMEOUT:" \
 			"use whole seconds"
@@ -208,7 +216,7 @@ build_args()
 		-machine "q35,kernel-irqchip=split" -cpu max
 		-smp "$MAXCPUS" -m "$MEM")
 	case $ACCEL in
-	tcg) ARGS+=(-accel "tcg,thread=multi") ;;
+	tcg) ARGS+=(-accel "tcg,thread=$TCG_THREAD") ;;
 	kvm) ARGS+=(-accel kvm) ;;
 	esac
 	add_iommu
