@@ -148,6 +148,8 @@ untimed()
 	for name in stock-lazy series-lazy; do
 		CPUS=1 DEVS="nvme net net pci-testdev,membar=8G" \
 			measure vfio "$name" vfio_counts
+		TCG_THREAD=single DEVS="nvme nvme nvme nvme nvme nvme nvme nvme" \
+			measure flushes "$name" flushes
 	done
 	for name in off stock-lazy series-lazy; do
 		CPUS=$IDLE_CPUS DEVS=$IDLE_DEVS QEMU_EXTRA=$IDLE_QEMU \

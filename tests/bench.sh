@@ -27,6 +27,7 @@ metrics()
 	vfio) echo map unmap ;;
 	vfio_counts) echo walks unmaps syncs unpins longest ;;
 	memory) echo unreclaimable magazines ;;
+	flushes) echo flushes ;;
 	*) echo rate ;;
 	esac
 }
@@ -35,7 +36,7 @@ metrics()
 configs()
 {
 	case $1 in
-	search | vfio | vfio_counts) echo stock-lazy series-lazy ;;
+	search | vfio | vfio_counts | flushes) echo stock-lazy series-lazy ;;
 	counts) echo stock-lazy series-lazy series-tuned ;;
 	memory) echo off stock-lazy series-lazy ;;
 	*) echo "$CONFIGS" ;;
@@ -51,7 +52,7 @@ samples()
 	while IFS=$'\t' read -r workload case rest; do
 		rounds="1 2 3"
 		case $workload in
-		counts | memory) rounds=$workload ;;
+		counts | flushes | memory) rounds=$workload ;;
 		vfio_counts) rounds=vfio ;;
 		esac
 		for metric in $(metrics "$workload"); do
@@ -130,6 +131,8 @@ a_guest()
 		>"$1/out/search-10000.txt"
 	printf '%s\n' "alloc_iova_fast 50000" "alloc_iova 990" "tree_lock 1980" \
 		"trim_lock 180" "tree_search 10" "qi_submit_sync 75" >"$1/out/counts-4K-t4.txt"
+	printf '%s\n' "iommu_unmap_fast 40000" "qi_submit_sync 30" \
+		>"$1/out/flushes-8.txt"
 	printf '%s\n' "map_us 45000.5" "unmap_us 1200.0" "runs 30" "walks 31" \
 		"unmaps 1" "syncs 1" "unpins 64" "reschedules 99" \
 		>"$1/out/vfio-thp.txt"
@@ -154,6 +157,7 @@ test_what_tools_write_is_read()
 		'search 10000 mean 210.988' 'search 10000 worst 4803.78' \
 		'counts 4K-t4 searches 20' 'counts 4K-t4 tree_locks 3600' \
 		'counts 4K-t4 invalidations 150' \
+		'flushes 8 flushes 7.5' \
 		'vfio thp map 45.0005' 'vfio thp unmap 1.2' \
 		'vfio_counts thp walks 31' 'vfio_counts thp unmaps 1' \
 		'vfio_counts thp syncs 1' 'vfio_counts thp unpins 64' \
@@ -246,14 +250,25 @@ test_measures_met_missed_and_aimed_at()
 		put out $round series-lazy dma 4K-t1 sum 7.7
 	done
 	report table out >/dev/null
-	equal "$(line out/measures.tsv '256 KiB map' | cut -f 5-)" \
+	equal "$(line out/measures.tsv '256 KiB map.*4 threads' | cut -f 5-)" \
 		"$(printf '10\taim')" aim
 	equal "$(line out/measures.tsv '1 MiB map' | cut -f 5-)" \
 		"$(printf '1.5\tmet')" met
-	equal "$(line out/measures.tsv '4 KiB map' | cut -f 5-)" \
+	equal "$(line out/measures.tsv '4 KiB map.*1 thread' | cut -f 5-)" \
 		"$(printf '1.1\tMISSED')" missed
 	equal "$(line out/measures.tsv 'magazines' | cut -f 5-)" \
 		"$(printf '1\tMISSED')" memory
+}
+
+test_what_is_there_without_an_iommu_is_taken_off()
+{
+	a_run out
+	put out memory off memory idle unreclaimable 1000
+	put out memory stock-lazy memory idle unreclaimable 1500
+	put out memory series-lazy memory idle unreclaimable 1050
+	report table out >/dev/null
+	equal "$(line out/measures.tsv 'idle IOMMU' | cut -f 5-)" \
+		"$(printf '0.1\tmet')" memory
 }
 
 test_userspace_is_judged()

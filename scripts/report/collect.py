@@ -85,6 +85,13 @@ def parse_counts(path):
             "invalidations": found.get("qi_submit_sync", 0) / maps}
 
 
+def parse_flushes(path):
+    """Commands to the remapping unit per 10,000 unmaps."""
+    found = numbers(path)
+    return {"flushes":
+            found.get("qi_submit_sync", 0) / found["iommu_unmap_fast"] * 1e4}
+
+
 def parse_vfio(path):
     """Times of vfio_type1_bench, in ms."""
     found = numbers(path)

@@ -36,6 +36,8 @@ WORKLOADS = {
     "counts": Workload("per 100,000 maps, 4 threads, not timed", "calls",
                        "less", ("searches", "tree_locks", "invalidations"),
                        COUNTED, rounds=False),
+    "flushes": Workload("per 10,000 unmaps by fio, not timed", "commands",
+                        "less", ("flushes",), LAZY, rounds=False),
     "vfio": Workload("vfio type1, a region for a pci-testdev", "ms", "less",
                      ("map", "unmap"), LAZY),
     "vfio_counts": Workload("vfio type1, one unmap", "calls, us", "less",
