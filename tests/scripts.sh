@@ -250,6 +250,25 @@ test_lint_finds_what_is_wrong()
 	refused 2 'no check foo' scripts/lint.sh foo
 }
 
+# Each test that tests/cases names stands in the file it names.
+test_cases_have_tests()
+{
+	local number file name call n=0
+
+	call='(TEST|TEST_F|TEST_F_TIMEOUT|KUNIT_CASE|KUNIT_CASE_PARAM)'
+	while IFS=$'\t' read -r number file name; do
+		case $file in
+		U/*) file=tools/testing/iova/${file#*/} ;;
+		K/*) file=drivers/iommu/${file#*/} ;;
+		S/*) file=tools/testing/selftests/iommu/${file#*/} ;;
+		esac
+		grep -qE "^${name}\(\)$|$call\((\w+, )?${name}[,)]" "$REPO/$file" ||
+			fail "case $number: no $name in $file"
+		n=$((n + 1))
+	done < <(grep -v '^\(#\|$\)' "$REPO/tests/cases")
+	[[ $n -gt 50 ]] || fail "only $n tests of cases"
+}
+
 test_count_of_passes()
 {
 	workbench .

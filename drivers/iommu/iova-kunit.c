@@ -501,6 +501,37 @@ static void steady_other_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ranges_unparked(iovad), 0);
 }
 
+/*
+ * Case 16: frees from nothing but interrupts, beside trimming that is made to
+ * run all the time. Lockdep, or a CPU that hangs, tells of a lock of the depot
+ * that was taken with interrupts on.
+ */
+static void trimming_beside_frees_from_interrupts(struct kunit *test)
+{
+	struct iova_domain *iovad = iovad_of(test);
+	unsigned int here, there, round;
+	struct free_job *job;
+
+	here = stay_on_cpu();
+	there = cpumask_any_but(cpu_online_mask, here);
+	if (there >= nr_cpu_ids)
+		there = here;
+	job = kunit_kzalloc(test, sizeof(*job), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, job);
+	job->iovad = iovad;
+	job->size = 1;
+
+	for (round = 0; round < 2000; round++) {
+		alloc_here_free_there(job, round % 2 ? there : here);
+		mod_delayed_work(system_unbound_wq, &iovad->rcache->trim, 0);
+		if (round % 100 == 0)
+			flush_delayed_work(&iovad->rcache->trim);
+	}
+	flush_delayed_work(&iovad->rcache->trim);
+	KUNIT_EXPECT_EQ(test, ranges_unparked(iovad), 0);
+	expect_valid(test, iovad);
+}
+
 /* Address space that one CPU parks is bounded in bytes, at any class. */
 static void parked_bytes(struct kunit *test)
 {
@@ -877,6 +908,7 @@ static struct kunit_case iova_cases[] = {
 	KUNIT_CASE(teardown),
 	KUNIT_CASE(steady_same_cpu),
 	KUNIT_CASE(steady_other_cpu),
+	KUNIT_CASE(trimming_beside_frees_from_interrupts),
 	KUNIT_CASE(parked_bytes),
 	KUNIT_CASE(idle_memory),
 	KUNIT_CASE(cached_limit),
