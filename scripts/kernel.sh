@@ -3,9 +3,9 @@
 # kernel.sh: build KERNEL (series or base) in FLAVOUR (vm or debug) out of tree,
 # in build/$BASE/$KERNEL-$FLAVOUR.  The last line is the bzImage's path.
 #
-# Nearly all objects of the two kernels are the same, so the series' first build
-# begins with a copy of base's build directory: seed() says how make is led to
-# rebuild no more and no less than what the series touches.
+# Nearly all objects of the two kernels are the same, so the first build of the
+# second one begins with a copy of the other's build directory: seed() says how
+# make is led to rebuild no more and no less than what the series touches.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -96,24 +96,36 @@ touched()
 	} | sort -u
 }
 
-# seed: begin the series' build with a copy of base's.  kbuild's command files
+# seed FROM TO: begin TO's build with a copy of FROM's.  kbuild's command files
 # name the source tree: let them name the other.  Then, by time stamps, what
 # the series touches is newer than any object, and all the rest is older.
 seed()
 {
-	local from=$B/base-$FLAVOUR to=$B/series-$FLAVOUR files
+	local from=$B/$1-$FLAVOUR to=$B/$2-$FLAVOUR files from_src to_src
 
+	from_src=$(source_of "$1")
+	to_src=$(source_of "$2")
 	rm -rf "$to" "$to.tmp"
 	cp -a --reflink=auto "$from" "$to.tmp"
+	rm -f "$to.tmp/.done"
 	find "$to.tmp" -name '*.cmd' -print0 | xargs -0 sed -i \
-		-e "s,$BASE_SRC\\b,$SERIES_SRC,g" -e "s,$from\\b,$to,g" \
-		-e "s,\\.\\./${BASE_SRC##*/}/,../${SERIES_SRC##*/}/,g"
-	find "$SERIES_SRC" -path "$SERIES_SRC/.git" -prune -o -type f \
+		-e "s,$from_src\\b,$to_src,g" -e "s,$from\\b,$to,g" \
+		-e "s,\\.\\./${from_src##*/}/,../${to_src##*/}/,g"
+	find "$to_src" -path "$to_src/.git" -prune -o -type f \
 		-newer "$from/.started" -print0 |
 		xargs -0r touch -c -r "$from/.started"
 	files=$(touched)
-	(cd "$SERIES_SRC" && xargs -r touch -c <<<"$files")
+	(cd "$to_src" && xargs -r touch -c <<<"$files")
 	mv "$to.tmp" "$to"
+}
+
+# other KERNEL
+other()
+{
+	case $1 in
+	base) echo series ;;
+	series) echo base ;;
+	esac
 }
 
 # progress: how far make is, for run_logged.  The total is that of the last
@@ -152,12 +164,13 @@ build_one()
 
 main()
 {
-	local tool
+	local tool from
 
 	for tool in bc bison ccache flex gcc lz4 make; do
 		need_tool "$tool" build
 	done
-	if [[ $KERNEL = base || $FLAVOUR = vm ]]; then
+	from=$(other "$KERNEL")
+	if [[ $KERNEL = base || -d $B/base-$FLAVOUR ]]; then
 		"$TOP/scripts/tree.sh" base
 	else
 		"$TOP/scripts/tree.sh"
@@ -165,10 +178,9 @@ main()
 	lock
 	need_space 4 "a kernel's build"
 	export FLAVOUR TOP B BASE_SRC SERIES_SRC
-	if [[ $KERNEL = series && ! -d $B/series-$FLAVOUR ]]; then
-		[[ $FLAVOUR != vm || -f $B/base-vm/.done ]] || build_one base
-		[[ ! -f $B/base-$FLAVOUR/.done ]] ||
-			run_logged "copy base's objects" strict seed
+	if [[ ! -d $B/$KERNEL-$FLAVOUR && -f $B/$from-$FLAVOUR/.done ]]; then
+		run_logged "copy the objects of $from" \
+			strict seed "$from" "$KERNEL"
 	fi
 	build_one "$KERNEL"
 	echo "build/$BASE/$KERNEL-$FLAVOUR/arch/x86/boot/bzImage"

@@ -300,6 +300,19 @@ test_count_of_skips()
 	counts 0 '1 passed, 0 failed, 2 skipped'
 }
 
+test_a_suite_is_not_begun_late()
+{
+	workbench .
+	installed
+	a_suite one 1/1 <<<'printf "1..1\nok 1 a\n"'
+	a_suite two 1/0 <<<'printf "1..1\nok 1 b\n"'
+	counts 0 '1 passed, 0 failed, 1 skipped'
+	grep -qx 'two: skipped, as 0 minutes are over; run: make check SUITES=two' \
+		out
+	equal "$(SUITES=two make check 2>/dev/null | tail -n 1)" \
+		'1 passed, 0 failed' 'by name'
+}
+
 test_count_of_dying_suites()
 {
 	workbench .
