@@ -37,7 +37,7 @@ kbuild()
 	shift
 	src=$(source_of "$kernel")
 	CCACHE_DIR=${CCACHE_DIR:-$TOP/build/ccache} \
-		CCACHE_DEPEND=1 \
+		CCACHE_DEPEND=1 CCACHE_BASEDIR="$B" \
 		make -C "$src" O="$B/$kernel-$FLAVOUR" -j"$(nproc)" \
 		CC="ccache gcc" HOSTCC="ccache gcc" \
 		LOCALVERSION="-$kernel-$FLAVOUR" KBUILD_BUILD_VERSION=1 \

@@ -183,4 +183,25 @@ run_logged()
 	return "$rc"
 }
 
+# in_parallel FUNCTION...: of the caller's, all at once; ends the script if one
+# fails.  Each has a process group of its own, as above.
+in_parallel()
+{
+	local one children=() rc=0
+
+	set -m
+	for one; do
+		"$one" </dev/null &
+		children+=($!)
+	done
+	set +m
+	# shellcheck disable=SC2064 # these very children
+	trap "kill -TERM -- ${children[*]/#/-}; exit 130" INT TERM
+	for one in "${children[@]}"; do
+		wait "$one" || rc=$?
+	done
+	trap - INT TERM
+	[[ $rc -eq 0 ]] || exit "$rc"
+}
+
 check_vars

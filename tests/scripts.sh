@@ -170,13 +170,35 @@ test_an_error_in_a_strict_function_is_one()
 	equal "$rc" 9 status
 }
 
-test_ended_script_takes_its_children_along()
+test_an_error_in_one_of_parallel_functions()
+{
+	local rc=0
+
+	workbench .
+	bash -c '. scripts/lib.sh
+		one() { exit 7; }
+		two() { sleep 0.2; touch two; false; touch three; }
+		in_parallel one
+		echo not reached' >out 2>&1 || rc=$?
+	equal "$rc" 7 status
+	rc=0
+	bash -c 'set -e; . scripts/lib.sh
+		one() { true; }
+		two() { sleep 0.2; touch two; false; touch three; }
+		in_parallel two one
+		echo not reached' >out 2>&1 || rc=$?
+	equal "$rc" 1 'status of the other'
+	[[ -e two && ! -e three && ! -s out ]] || fail "$(ls) $(<out)"
+}
+
+# ended COMMANDS: a script of these is ended, and the process whose number is in
+# the file child, too.
+ended()
 {
 	local pid
 
-	workbench .
-	bash -c '. scripts/lib.sh; run_logged step bash -c "sleep 61 & echo \$! >child; wait"' \
-		2>/dev/null &
+	rm -f child
+	bash -c ". scripts/lib.sh; $1" 2>/dev/null &
 	pid=$!
 	while [[ ! -s child ]]; do
 		sleep 0.05
@@ -188,6 +210,16 @@ test_ended_script_takes_its_children_along()
 		sleep 0.05
 	done
 	fail 'a child lives on'
+}
+
+test_ended_script_takes_its_children_along()
+{
+	local child="bash -c 'sleep 61 & echo \$! >child; wait'"
+
+	workbench .
+	ended "run_logged step $child"
+	ended "one() { run_logged step $child; }; two() { sleep 62; }
+		in_parallel one two"
 }
 
 test_clean_keeps_the_tree_and_distclean_work()
