@@ -23,9 +23,12 @@
  * An entry may be reclaimed once a flush that began after it was queued has
  * finished. Flushes are numbered. Any CPU that reaches its high-water mark, or
  * the timer, starts one for all, and each CPU then reclaims its own entries as
- * it goes on queueing, IOMMU_FQ_STEP at a time, so that address space returns
- * to the CPU that uses it. What CPUs leave behind because they have gone idle,
- * or offline, is reclaimed from process context a time-out later.
+ * it goes on queueing, so that address space returns to the CPU that uses it. A
+ * busy CPU reclaims one for each that it queues, at the rate at which it uses
+ * them: all CPUs may reclaim after the same flush, and what they got back at once
+ * they would have to store with one another until they need it. What CPUs leave
+ * behind because they have gone idle, or offline, is reclaimed from process
+ * context a time-out later.
  *
  * Nobody waits for somebody else's flush on the way of an unmap. A CPU that
  * wants one while another is under way goes on; where its ring is full as well,
@@ -144,6 +147,10 @@ static_assert(sizeof(struct iommu_fq_block) <= PAGE_SIZE);
  * @head: number of the oldest entry
  * @tail: number that the next one gets
  * @pages: sum of all entries'
+ * @fresh: number of the oldest entry with epoch @epoch: no flush that would cover
+ *	   it has been started
+ * @fresh_pages: sum of the pages from @fresh on
+ * @epoch: of the entry queued last
  * @blocks: number of @block, a power of two
  * @spare: a block for the tail, or NULL
  * @block: entry i stands in block i / IOMMU_FQ_BLOCK modulo @blocks. Only the
@@ -154,6 +161,9 @@ struct iommu_fq_ring {
 	unsigned int		head;
 	unsigned int		tail;
 	unsigned long		pages;
+	unsigned int		fresh;
+	unsigned long		fresh_pages;
+	u64			epoch;
 	unsigned int		blocks;
 	struct iommu_fq_block	*spare;
 	struct iommu_fq_block	*block[] __counted_by(blocks);
@@ -177,11 +187,32 @@ static unsigned int ring_level(struct iommu_fq_ring *ring)
 	return ring->tail - ring->head;
 }
 
-/* Does the ring ask for a flush? At three quarters, or much address space. */
-static bool ring_is_high(struct iommu_fq_ring *ring)
+/* The high-water mark: three quarters. */
+static unsigned int ring_high(struct iommu_fq_ring *ring)
 {
-	return ring_level(ring) >= ring->blocks * (IOMMU_FQ_BLOCK / 4 * 3) ||
-	       ring->pages >= IOMMU_FQ_PAGES;
+	return ring->blocks * (IOMMU_FQ_BLOCK / 4 * 3);
+}
+
+/* Does the ring ask for a flush? At its mark, or for much address space. */
+static bool ring_asks(struct iommu_fq_ring *ring)
+{
+	return ring->tail - ring->fresh >= ring_high(ring) ||
+	       ring->fresh_pages >= IOMMU_FQ_PAGES;
+}
+
+/*
+ * Entries to reclaim before the next one is queued: as many as are queued, but
+ * more where there are too many, or so few that it does not matter.
+ */
+static unsigned int ring_pace(struct iommu_fq_ring *ring)
+{
+	unsigned int level = ring_level(ring), high = ring_high(ring);
+
+	if (level > high || ring->pages > IOMMU_FQ_PAGES)
+		return IOMMU_FQ_STEP;
+	if (level < high / 4 && ring->pages < IOMMU_FQ_PAGES / 4)
+		return IOMMU_FQ_STEP;
+	return 1;
 }
 
 static struct iommu_fq_ring *ring_alloc(unsigned int blocks)
@@ -405,18 +436,19 @@ static u64 last_finished(struct iommu_fq *fq)
 }
 
 /*
- * Reclaim up to IOMMU_FQ_STEP entries that flushes up to @number cover,
- * and return how many. @number has finished.
+ * Reclaim up to @max entries that flushes up to @number cover, and return how
+ * many. @number has finished.
  */
 static unsigned int ring_reclaim(struct iommu_fq *fq,
-				 struct iommu_fq_ring *ring, u64 number)
+				 struct iommu_fq_ring *ring, u64 number,
+				 unsigned int max)
 {
 	struct iommu_fq_entry *entry;
 	unsigned int nr;
 
 	lockdep_assert_held(&ring->lock);
 
-	for (nr = 0; nr < IOMMU_FQ_STEP && ring_level(ring); nr++) {
+	for (nr = 0; nr < max && ring_level(ring); nr++) {
 		entry = ring_entry(ring, ring->head);
 		if (entry->epoch >= number)
 			break;
@@ -439,7 +471,7 @@ static unsigned int ring_reclaim_steps(struct iommu_fq *fq,
 
 	while (steps) {
 		spin_lock_irqsave(&ring->lock, flags);
-		nr = ring_reclaim(fq, ring, number);
+		nr = ring_reclaim(fq, ring, number, IOMMU_FQ_STEP);
 		spin_unlock_irqrestore(&ring->lock, flags);
 		if (nr < IOMMU_FQ_STEP)
 			break;
@@ -682,9 +714,25 @@ void iommu_fq_set_extra(struct iommu_fq_client *client, bool extra)
 	mutex_unlock(&fq->extras_lock);
 }
 
+/* The ring's tail has got an entry with @epoch and @pages. */
+static void ring_push(struct iommu_fq_ring *ring, u64 epoch,
+		      unsigned long pages)
+{
+	lockdep_assert_held(&ring->lock);
+
+	if (ring->epoch != epoch) {
+		ring->epoch = epoch;
+		ring->fresh = ring->tail;
+		ring->fresh_pages = 0;
+	}
+	ring->tail++;
+	ring->pages += pages;
+	ring->fresh_pages += pages;
+}
+
 /*
- * Put an entry into the ring, and reclaim a step's worth. Returns 0, 1 if the
- * ring asks for a flush, or -ENOSPC: full, or no memory.
+ * Put an entry into the ring, and reclaim others. Returns 0, 1 if the ring asks
+ * for a flush, or -ENOSPC: full, or no memory.
  */
 static int ring_add(struct iommu_fq *fq, struct iommu_fq_ring *ring,
 		    struct iommu_fq_client *client, unsigned long pfn,
@@ -696,7 +744,7 @@ static int ring_add(struct iommu_fq *fq, struct iommu_fq_ring *ring,
 
 	spin_lock_irqsave(&ring->lock, flags);
 	smp_mb__after_spinlock();	/* d in the protocol */
-	ring_reclaim(fq, ring, last_finished(fq));
+	ring_reclaim(fq, ring, last_finished(fq), ring_pace(ring));
 	entry = ring_tail(ring);
 	if (likely(entry)) {
 		entry->client = client;
@@ -706,9 +754,8 @@ static int ring_add(struct iommu_fq *fq, struct iommu_fq_ring *ring,
 		entry->since = jiffies;
 		INIT_LIST_HEAD(&entry->freelist);
 		list_splice_init(freelist, &entry->freelist);
-		ring->tail++;
-		ring->pages += pages;
-		ret = ring_is_high(ring);
+		ring_push(ring, entry->epoch, pages);
+		ret = ring_asks(ring);
 		trace_iommu_fq_add(fq->id, pfn, pages, ring_level(ring));
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);

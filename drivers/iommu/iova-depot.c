@@ -137,7 +137,8 @@ static void trip_begin(struct iova_depot *depot)
 	     depot->contended >= IOVA_GROW_CONTENDED)) {
 		/* Keep the footprint, with the header, a power of two. */
 		WRITE_ONCE(depot->cap,
-			   min(2 * depot->cap + 2, depot->cap_max));
+			   min_t(unsigned int, 2 * depot->cap + 2,
+				 depot->cap_max));
 		depot->trips = 0;
 		depot->contended = 0;
 	}

@@ -69,6 +69,8 @@
 #define IOVA_MAG_MIN		30
 #define IOVA_MAG_MAX		254
 
+static_assert((unsigned short)IOVA_MAG_MAX == IOVA_MAG_MAX); /* iova_depot.cap */
+
 /* How often the depot's working set is looked at. */
 #define IOVA_TRIM_DELAY		msecs_to_jiffies(100)
 /* Magazines of each kind that one look takes out of a depot at the most. */
@@ -166,6 +168,8 @@ struct iova_cpu_rcache {
 /**
  * struct iova_depot - magazines of one class that no CPU holds
  * @lock: protects all below
+ * @wanted: ranges to allocate magazines for: what found no empty one since the
+ *	    last supply, and the reserve
  * @full: magazines with ranges in them
  * @empty: magazines without
  * @nr_full: length of @full
@@ -174,23 +178,25 @@ struct iova_cpu_rcache {
  * @min_empty: smallest @nr_empty in this interval
  * @cap: capacity of the magazines now allocated
  * @cap_max: where the address space bound, IOVA_MAG_BYTES, ends its growth
- * @wanted: ranges to allocate magazines for: what found no empty one since the
- *	    last supply, and the reserve
  * @trips: exchanges in this interval
  * @contended: exchanges in this interval that had to wait for the lock
  * @locks: acquisitions by exchanges since the domain was made
+ *
+ * A trip writes nearly all of it, and the time that the lock is held is for the
+ * most part that of lines which come from another CPU: without the debugging of
+ * locks it is one line.
  */
 struct iova_depot {
 	spinlock_t	lock;	/* all below */
+	unsigned int	wanted;
 	struct iova_mag	*full;
 	struct iova_mag	*empty;
 	unsigned int	nr_full;
 	unsigned int	nr_empty;
 	unsigned int	min_full;
 	unsigned int	min_empty;
-	unsigned int	cap;
-	unsigned int	cap_max;
-	unsigned int	wanted;
+	unsigned short	cap;
+	unsigned short	cap_max;
 	unsigned int	trips;
 	unsigned int	contended;
 	unsigned long	locks;
