@@ -151,6 +151,9 @@ static_assert(sizeof(struct iommu_fq_block) <= PAGE_SIZE);
  *	   it has been started
  * @fresh_pages: sum of the pages from @fresh on
  * @epoch: of the entry queued last
+ * @oldest: entry @head; NULL where the head is at the begin of a block
+ * @next: place of entry @tail; NULL where the tail is at the begin of a block
+ * @high: high-water mark, in entries
  * @blocks: number of @block, a power of two
  * @spare: a block for the tail, or NULL
  * @block: entry i stands in block i / IOMMU_FQ_BLOCK modulo @blocks. Only the
@@ -160,10 +163,13 @@ struct iommu_fq_ring {
 	spinlock_t		lock;	/* all below */
 	unsigned int		head;
 	unsigned int		tail;
-	unsigned long		pages;
 	unsigned int		fresh;
+	unsigned int		high;
+	unsigned long		pages;
 	unsigned long		fresh_pages;
 	u64			epoch;
+	struct iommu_fq_entry	*oldest;
+	struct iommu_fq_entry	*next;
 	unsigned int		blocks;
 	struct iommu_fq_block	*spare;
 	struct iommu_fq_block	*block[] __counted_by(blocks);
@@ -187,16 +193,10 @@ static unsigned int ring_level(struct iommu_fq_ring *ring)
 	return ring->tail - ring->head;
 }
 
-/* The high-water mark: three quarters. */
-static unsigned int ring_high(struct iommu_fq_ring *ring)
-{
-	return ring->blocks * (IOMMU_FQ_BLOCK / 4 * 3);
-}
-
 /* Does the ring ask for a flush? At its mark, or for much address space. */
 static bool ring_asks(struct iommu_fq_ring *ring)
 {
-	return ring->tail - ring->fresh >= ring_high(ring) ||
+	return ring->tail - ring->fresh >= ring->high ||
 	       ring->fresh_pages >= IOMMU_FQ_PAGES;
 }
 
@@ -206,11 +206,11 @@ static bool ring_asks(struct iommu_fq_ring *ring)
  */
 static unsigned int ring_pace(struct iommu_fq_ring *ring)
 {
-	unsigned int level = ring_level(ring), high = ring_high(ring);
+	unsigned int level = ring_level(ring);
 
-	if (level > high || ring->pages > IOMMU_FQ_PAGES)
+	if (level > ring->high || ring->pages > IOMMU_FQ_PAGES)
 		return IOMMU_FQ_STEP;
-	if (level < high / 4 && ring->pages < IOMMU_FQ_PAGES / 4)
+	if (level < ring->high / 4 && ring->pages < IOMMU_FQ_PAGES / 4)
 		return IOMMU_FQ_STEP;
 	return 1;
 }
@@ -226,42 +226,67 @@ static struct iommu_fq_ring *ring_alloc(unsigned int blocks)
 
 	spin_lock_init(&ring->lock);
 	ring->blocks = blocks;
+	/* Three quarters. */
+	ring->high = blocks * (IOMMU_FQ_BLOCK / 4 * 3);
 	return ring;
 }
 
-/* The entry that the tail stands on; NULL if the ring is full. */
-static struct iommu_fq_entry *ring_tail(struct iommu_fq_ring *ring)
+/* The tail is at the begin of a block: see to it that there is one. */
+static noinline struct iommu_fq_entry *ring_next_block(struct iommu_fq_ring *ring)
 {
 	struct iommu_fq_block **slot = ring_slot(ring, ring->tail);
 
 	lockdep_assert_held(&ring->lock);
 
-	if (ring->tail % IOMMU_FQ_BLOCK == 0) {
-		/* The head has not yet left the block of one round ago. */
-		if (*slot)
-			return NULL;
-		*slot = ring->spare ?: kmalloc(sizeof(**slot), GFP_ATOMIC |
-					       __GFP_NOWARN);
-		ring->spare = NULL;
-	}
-	return *slot ? ring_entry(ring, ring->tail) : NULL;
+	/* The head has not yet left the block of one round ago. */
+	if (*slot)
+		return NULL;
+	*slot = ring->spare ?: kmalloc(sizeof(**slot), GFP_ATOMIC |
+				       __GFP_NOWARN);
+	ring->spare = NULL;
+	if (*slot)
+		ring->next = (*slot)->entry;
+	return ring->next;
 }
 
-/* The entry at the head is no more; its block may be one that the tail needs. */
-static void ring_pop(struct iommu_fq_ring *ring)
+/* Where entry @tail goes; NULL if the ring is full, or without memory. */
+static struct iommu_fq_entry *ring_tail(struct iommu_fq_ring *ring)
 {
-	struct iommu_fq_block **slot = ring_slot(ring, ring->head);
+	return likely(ring->next) ? ring->next : ring_next_block(ring);
+}
+
+/* The oldest entry of a ring that is not empty. */
+static struct iommu_fq_entry *ring_oldest(struct iommu_fq_ring *ring)
+{
+	if (unlikely(!ring->oldest))
+		ring->oldest = ring_entry(ring, ring->head);
+	return ring->oldest;
+}
+
+/* The head has left a block, which may be one that the tail needs. */
+static noinline void ring_leave_block(struct iommu_fq_ring *ring)
+{
+	struct iommu_fq_block **slot = ring_slot(ring, ring->head - 1);
 
 	lockdep_assert_held(&ring->lock);
 
-	ring->pages -= ring_entry(ring, ring->head)->pages;
-	if (++ring->head % IOMMU_FQ_BLOCK)
-		return;
+	ring->oldest = NULL;
 	if (ring->spare)
 		kfree(*slot);
 	else
 		ring->spare = *slot;
 	*slot = NULL;
+}
+
+/* The oldest entry is no more. */
+static void ring_pop(struct iommu_fq_ring *ring)
+{
+	lockdep_assert_held(&ring->lock);
+
+	ring->pages -= ring->oldest->pages;
+	ring->oldest++;
+	if (++ring->head % IOMMU_FQ_BLOCK == 0)
+		ring_leave_block(ring);
 }
 
 /* An empty ring does without blocks. */
@@ -277,6 +302,8 @@ static void ring_trim(struct iommu_fq_ring *ring)
 		*slot = NULL;
 		ring->tail = round_up(ring->tail, IOMMU_FQ_BLOCK);
 		ring->head = ring->tail;
+		ring->next = NULL;
+		ring->oldest = NULL;
 	}
 	kfree(ring->spare);
 	ring->spare = NULL;
@@ -449,10 +476,11 @@ static unsigned int ring_reclaim(struct iommu_fq *fq,
 	lockdep_assert_held(&ring->lock);
 
 	for (nr = 0; nr < max && ring_level(ring); nr++) {
-		entry = ring_entry(ring, ring->head);
+		entry = ring_oldest(ring);
 		if (entry->epoch >= number)
 			break;
-		iommu_put_pages_list(&entry->freelist);
+		if (unlikely(!list_empty(&entry->freelist)))
+			iommu_put_pages_list(&entry->freelist);
 		free_iova_fast(entry->client->iovad, entry->pfn, entry->pages);
 		ring_pop(ring);
 	}
@@ -725,7 +753,9 @@ static void ring_push(struct iommu_fq_ring *ring, u64 epoch,
 		ring->fresh = ring->tail;
 		ring->fresh_pages = 0;
 	}
-	ring->tail++;
+	ring->next++;
+	if (unlikely(++ring->tail % IOMMU_FQ_BLOCK == 0))
+		ring->next = NULL;
 	ring->pages += pages;
 	ring->fresh_pages += pages;
 }
@@ -782,16 +812,19 @@ bool iommu_fq_add(struct iommu_fq_client *client, unsigned long pfn,
 {
 	struct iommu_fq *fq = client->fq;
 	struct iommu_fq_ring *ring = this_ring(fq);
+	bool again = true;
 	int high = -ENOSPC;
 
 	smp_mb();			/* a in the protocol */
 	mark_queued(fq, client);
 	mark_pending(fq, client);
 
-	if (likely(ring))
+	while (likely(ring)) {
 		high = ring_add(fq, ring, client, pfn, pages, freelist);
-	if (unlikely(ring && high < 0 && fq_flush(fq, IOMMU_FQ_LEVEL)))
-		high = ring_add(fq, ring, client, pfn, pages, freelist);
+		if (likely(high >= 0) || !again || !fq_flush(fq, IOMMU_FQ_LEVEL))
+			break;
+		again = false;
+	}
 	if (unlikely(high < 0)) {
 		atomic_long_inc(&fq->strict);
 		return false;
