@@ -152,6 +152,11 @@ counting()
 	for name in stock-lazy series-lazy series-tuned; do
 		measure counts "$name" counts
 	done
+	for name in stock-lazy series-lazy series-tuned stock-strict \
+		series-strict; do
+		CPUS=1 QEMU_EXTRA="$DISK -icount shift=0,sleep=off" \
+			measure instructions "$name" instructions
+	done
 	for name in stock-lazy series-lazy; do
 		DEVS="nvme nvme nvme nvme nvme nvme nvme nvme" \
 			measure flushes "$name" flushes

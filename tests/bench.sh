@@ -21,7 +21,7 @@ report()
 metrics()
 {
 	case $1 in
-	dma) echo map unmap sum ;;
+	dma | instructions) echo map unmap sum ;;
 	search) echo mean worst ;;
 	counts) echo searches tree_locks invalidations ;;
 	vfio) echo map unmap ;;
@@ -38,6 +38,7 @@ configs()
 	case $1 in
 	search | vfio | vfio_counts | flushes) echo stock-lazy series-lazy ;;
 	counts) echo stock-lazy series-lazy series-tuned ;;
+	instructions) echo "${CONFIGS#off }" ;;
 	memory) echo off stock-lazy series-lazy ;;
 	*) echo "$CONFIGS" ;;
 	esac
@@ -52,7 +53,7 @@ samples()
 	while IFS=$'\t' read -r workload case rest; do
 		rounds="1 2 3"
 		case $workload in
-		counts | flushes | memory) rounds=$workload ;;
+		counts | flushes | instructions | memory) rounds=$workload ;;
 		vfio_counts) rounds=vfio ;;
 		esac
 		for metric in $(metrics "$workload"); do
@@ -250,11 +251,11 @@ test_measures_met_missed_and_aimed_at()
 		put out $round series-lazy dma 4K-t1 sum 7.7
 	done
 	report table out >/dev/null
-	equal "$(line out/measures.tsv '256 KiB map.*4 threads' | cut -f 5-)" \
+	equal "$(line out/measures.tsv '^256 KiB map.*4 threads' | cut -f 5-)" \
 		"$(printf '10\taim')" aim
-	equal "$(line out/measures.tsv '1 MiB map' | cut -f 5-)" \
+	equal "$(line out/measures.tsv '^1 MiB map' | cut -f 5-)" \
 		"$(printf '1.5\tmet')" met
-	equal "$(line out/measures.tsv '4 KiB map.*1 thread' | cut -f 5-)" \
+	equal "$(line out/measures.tsv '^4 KiB map.*1 thread' | cut -f 5-)" \
 		"$(printf '1.1\tMISSED')" missed
 	equal "$(line out/measures.tsv 'magazines' | cut -f 5-)" \
 		"$(printf '1\tMISSED')" memory

@@ -21,7 +21,8 @@ dma_map()
 	dma_map_benchmark -b 64 -g "$1" -t "$2" -s "$3"
 }
 
-run_dma()
+# dma_cases WORKLOAD
+dma_cases()
 {
 	local name pages threads
 
@@ -33,9 +34,14 @@ run_dma()
 	while read -r name pages threads; do
 		say "dma_map_benchmark $name"
 		echo >"$TRACING/trace"
-		dma_map "$pages" "$threads" "$DMA_TIME" >"/out/dma-$name.txt"
-		grep -o 'map=.* loops=.*' "$TRACING/trace" >>"/out/dma-$name.txt"
-	done < <(cases dma)
+		dma_map "$pages" "$threads" "$DMA_TIME" >"/out/$1-$name.txt"
+		grep -o 'map=.* loops=.*' "$TRACING/trace" >>"/out/$1-$name.txt"
+	done < <(cases "$1")
 	echo 0 >"$SUMS/enable"
 	echo >"$TRACING/kprobe_events"
+}
+
+run_dma()
+{
+	dma_cases dma
 }
