@@ -25,4 +25,18 @@
 
 #define spin_unlock_irq(lock)	spin_unlock_irqrestore(lock, 0UL)
 
+#define raw_spinlock_t			spinlock_t
+#define raw_spin_lock_init(lock)	spin_lock_init(lock)
+#define raw_spin_lock_irqsave(lock, flags)				\
+	spin_lock_irqsave(lock, flags)
+#define raw_spin_unlock_irqrestore(lock, flags)				\
+	spin_unlock_irqrestore(lock, flags)
+#define raw_spin_trylock_irqsave(lock, flags) ({			\
+	bool __taken;							\
+	local_irq_save(flags);						\
+	__taken = spin_trylock(lock);					\
+	if (!__taken)							\
+		local_irq_restore(flags);				\
+	__taken; })
+
 #endif
