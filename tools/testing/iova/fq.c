@@ -123,13 +123,75 @@ TEST_F(fq, a_busy_cpu_flushes_for_all_and_reclaims_its_own)
 	EXPECT_EQ(1, flushes(self->fq, IOMMU_FQ_LEVEL));
 	EXPECT_EQ(1, fq_unit.scope_flushes);
 	EXPECT_EQ(0, fq_uncovered);
-	/* Each further unmap takes a step's worth back, here and nowhere else. */
-	for (i = 0; i < HIGH / IOMMU_FQ_STEP; i++) {
-		ASSERT_EQ(HIGH + 1 - i * (IOMMU_FQ_STEP - 1), queued(self->fq));
-		map_unmap(0, 1, 0);
+	/* Each further unmap takes one back, here and nowhere else. */
+	for (i = 1; i < HIGH; i++) {
+		ASSERT_EQ(HIGH + 1, queued(self->fq));
+		map_unmap(i % 2, 1, 0);
 	}
 	EXPECT_EQ(1, fq_flushes(self->fq));
+	map_unmap(0, 1, 0);
+	EXPECT_EQ(2, fq_flushes(self->fq));
+	EXPECT_EQ(HIGH + 1, queued(self->fq));
 	EXPECT_EQ(NULL, fq_unit.domain[2].iovad.rcache->cpu[0]);
+}
+
+/* What a flush has covered would fill many magazines, if it came at once. */
+TEST_F(fq, a_busy_cpu_needs_no_depot)
+{
+	struct iova_domain *iovad = &fq_unit.domain[0].iovad;
+	struct iova_depot *depot = iovad->rcache->depot;
+	unsigned int order, i;
+
+	ASSERT_EQ(0, iova_domain_set_cached_range(iovad, SZ_1M));
+	for (order = 0; order <= 6; order += 3) {
+		unsigned long trips;
+
+		for (i = 0; i < 2 * HIGH; i++)
+			map_unmap(0, 1UL << order, 0);
+		trips = depot[order].locks;
+		for (i = 0; i < 4 * HIGH; i++)
+			map_unmap(0, 1UL << order, 0);
+		EXPECT_EQ(trips, depot[order].locks);
+	}
+	EXPECT_LE(10, flushes(self->fq, IOMMU_FQ_LEVEL));
+}
+
+/* Nobody could flush for a while. */
+TEST_F(fq, a_ring_that_is_too_full_catches_up)
+{
+	unsigned int i;
+
+	EXPECT_FALSE(test_and_set_bit_lock(0, &self->fq->flushing));
+	for (i = 0; i < HIGH + 200; i++)
+		map_unmap(0, 1, 0);
+	EXPECT_EQ(0, fq_flushes(self->fq));
+	clear_bit_unlock(0, &self->fq->flushing);
+	map_unmap(0, 1, 0);
+	EXPECT_EQ(1, fq_flushes(self->fq));
+	EXPECT_EQ(HIGH + 201, queued(self->fq));
+	for (i = 0; i < 200 / (IOMMU_FQ_STEP - 1); i++)
+		map_unmap(0, 1, 0);
+	EXPECT_GT(HIGH + IOMMU_FQ_STEP, queued(self->fq));
+	EXPECT_LE(HIGH, queued(self->fq) + IOMMU_FQ_STEP);
+}
+
+/* So few do not matter to the caches, and their page tables come back soon. */
+TEST_F(fq, few_are_reclaimed_by_the_step)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4 * IOMMU_FQ_STEP; i++)
+		map_unmap(0, 1, 1);
+	/* The timer takes what it may, of another CPU's ring nothing. */
+	self->fq->timer.cpu = 1;
+	sim_advance(IOMMU_FQ_TIMEOUT);
+	EXPECT_EQ(1, fq_flushes(self->fq));
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(4 * IOMMU_FQ_STEP - i * (IOMMU_FQ_STEP - 1),
+			  queued(self->fq));
+		map_unmap(0, 1, 0);
+	}
+	EXPECT_EQ(0, fq_unit.pages);
 }
 
 TEST_F(fq, much_address_space_asks_for_a_flush_as_well)
