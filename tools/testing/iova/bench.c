@@ -12,35 +12,12 @@
 #include "sim.h"
 #include "workload.h"
 
-/* Chunks after which a workload is warm: a second of it. */
-#define WARM_UP	1000
-
 static struct iova_domain iovad;
-
-static const struct workload *begin(const char *name)
-{
-	const struct workload *workload = workload_named(name);
-
-	sim_check(workload, "no workload is called %s", name);
-	sim_set_cpus(4);
-	sim_check(!iova_cache_get(), "no caches");
-	init_iova_domain(&iovad, PAGE_SIZE, 1);
-	sim_check(!iova_domain_init_rcaches(&iovad), "no caches");
-	bench_set_range(&iovad, workload->range);
-	workload_run(workload, &iovad, WARM_UP);
-	return workload;
-}
-
-static void end(void)
-{
-	put_iova_domain(&iovad);
-	iova_cache_put();
-}
 
 static void run(const char *name, unsigned long chunks)
 {
-	workload_run(begin(name), &iovad, chunks);
-	end();
+	workload_run(bench_begin(name, &iovad), &iovad, chunks);
+	bench_end(&iovad);
 }
 
 static unsigned long per_million(unsigned long locks, unsigned long chunks)
@@ -50,7 +27,7 @@ static unsigned long per_million(unsigned long locks, unsigned long chunks)
 
 static void count_locks(const char *name, unsigned long chunks)
 {
-	const struct workload *workload = begin(name);
+	const struct workload *workload = bench_begin(name, &iovad);
 	unsigned long tree = sim_lock_acquired(&iovad.iova_rbtree_lock);
 	unsigned long depot = bench_depot_locks(&iovad);
 
@@ -59,7 +36,7 @@ static void count_locks(const char *name, unsigned long chunks)
 	depot = bench_depot_locks(&iovad) - depot;
 	printf("%lu %lu\n", per_million(tree, chunks),
 	       per_million(depot, chunks));
-	end();
+	bench_end(&iovad);
 }
 
 static unsigned long now(void)

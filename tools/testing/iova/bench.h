@@ -8,6 +8,12 @@
 
 #include <linux/iova.h>
 
+#include "workload.h"
+
+/* A domain that a workload, which is returned, has warmed up. */
+const struct workload *bench_begin(const char *name, struct iova_domain *iovad);
+void bench_end(struct iova_domain *iovad);
+
 /* Cache sizes up to @bytes, 0 for the default, if the allocator can. */
 void bench_set_range(struct iova_domain *iovad, size_t bytes);
 /* Acquisitions of the depots' locks, all sizes. */

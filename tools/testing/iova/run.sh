@@ -73,7 +73,7 @@ fuzz()
 
 main()
 {
-	local test dir=asan others=3
+	local test dir=asan others=5
 
 	if [[ $MODE = fuzz ]]; then
 		fuzz
@@ -96,6 +96,8 @@ main()
 		run_one fuzz fuzz
 		run_one compare "$HERE/compare.sh" check "$O"
 		run_one model "$HERE/model.sh" "$O"
+		run_one clock-test "$O/ncpu/clock-test"
+		run_one sim "$HERE/sim.sh" check "$O"
 	fi
 	exit "$FAILED"
 }
