@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Make the report of what was measured.
 
-usage: report collect RAW OUT, or report table OUT
+usage: report collect RAW OUT, report table OUT, or report simulation OUT
 
 collect reads the runs' directories RAW/ROUND-CONFIG (ROUND is a number, or
 "once") and writes OUT/samples.tsv and OUT/facts.tsv.  table makes of these
@@ -10,6 +10,8 @@ results.tsv, measures.tsv, table.txt, the plots and the page; it prints the
 table, and fails if anything is missing.  OUT/host tells what it ran on, its
 line "rounds=N" how many there were, "configs=..." which configurations;
 OUT/userspace.tsv is what `make -C tools/testing/iova bench` wrote.
+simulation makes plots, sim.txt and a section of the page of what `make -C
+tools/testing/iova sim` wrote, OUT/sim*.tsv.
 """
 
 import sys
@@ -19,6 +21,8 @@ from pathlib import Path
 import collect
 import model
 import page
+import plot
+import simulation
 import table
 
 BENCH = Path(__file__).resolve().parents[2] / "guest" / "bench"
@@ -91,10 +95,12 @@ def main(arguments):
                 print(f"report: not measured: {'; '.join(missing)}",
                       file=sys.stderr)
                 return 1
+        elif arguments[:1] == ["simulation"] and len(arguments) == 2:
+            print(simulation.write(Path(arguments[1])), end="")
         else:
             print(__doc__.split("\n\n")[1], file=sys.stderr)
             return 2
-    except (OSError, collect.BadOutput, page.PlotError) as error:
+    except (OSError, collect.BadOutput, plot.PlotError) as error:
         print(f"report: {error}", file=sys.stderr)
         return 1
     return 0

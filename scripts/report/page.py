@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Plots by gnuplot, and a short page around them and the table."""
 
-import subprocess
 from html import escape
 
 from measures import judge
 from model import WORKLOADS, read_table
-
-
-class PlotError(Exception):
-    """gnuplot did not like something."""
+from plot import gnuplot, style
 
 
 # A plot of bars: file, title, y axis, its scale, (workload, metric), cases.
@@ -32,16 +28,6 @@ BARS = (
     ("memcslap", "memcslap", "gets/s", False,
      "memcslap", "rate", ("get",), None),
 )
-
-STYLE = """\
-set terminal svg noenhanced size 640,360 font 'sans,12' background rgb 'white'
-set output '{name}.svg'
-set title '{title}'
-set ylabel '{unit}'
-set grid ytics
-set datafile separator tab
-set key outside right top
-"""
 
 CANNOT = """\
 The guest runs under QEMU's TCG emulation on the host named above. It shows
@@ -82,7 +68,7 @@ def bars_script(bar, columns):
                       for n in range(columns))
     scale = "set logscale y\nset yrange [0.1:*]\n" if log else \
         "set yrange [0:*]\n"
-    return STYLE.format(name=name, title=title, unit=unit) + scale + \
+    return style(name, title, unit) + scale + \
         "set style data histogram\n" \
         "set style histogram errorbars gap 1 lw 1\n" \
         "set style fill solid 0.7 border -1\n" \
@@ -110,23 +96,9 @@ def search_script(columns):
     """gnuplot's commands for it."""
     plots = ", ".join(f"'search.dat' using 1:{n + 2} with linespoints lw 2 "
                       f"title columnheader({n + 2})" for n in range(columns))
-    return STYLE.format(name="search", unit="us",
-                        title="alloc_iova of 2 pages, fragmented domain") + \
+    return style("search", "alloc_iova of 2 pages, fragmented domain", "us") + \
         "set logscale xy\nset xlabel 'one-page ranges'\n" \
         f"plot {plots}\n"
-
-
-def gnuplot(out, name, data, script):
-    """Write NAME.dat and NAME.gp, make NAME.svg of them."""
-    (out / f"{name}.dat").write_text(data)
-    (out / f"{name}.gp").write_text(script)
-    try:
-        done = subprocess.run(["gnuplot", f"{name}.gp"], cwd=out, text=True,
-                              capture_output=True, check=False)
-    except FileNotFoundError:
-        raise PlotError("no gnuplot; run: scripts/deps.sh bench") from None
-    if done.returncode or not (out / f"{name}.svg").exists():
-        raise PlotError(f"gnuplot {out}/{name}.gp: {done.stderr.strip()}")
 
 
 def plot_all(out, results):
@@ -189,7 +161,7 @@ pre {{ background: #f4f4f4; padding: 1em; overflow-x: auto; }}
 <h2>Plots</h2>
 <p>Bars are medians, whiskers the lowest and highest of {rounds} rounds.</p>
 {plots}
-<h2>Table</h2>
+{simulation}<h2>Table</h2>
 <pre>{table}</pre>
 <h2>What was run, and on what</h2>
 {host}
@@ -210,6 +182,12 @@ own outputs are in {raw}.</p>
 """
 
 
+def simulation(out):
+    """The section about many CPUs, if they have been simulated."""
+    section = out / "sim.html"
+    return section.read_text() if section.exists() else ""
+
+
 def write(out, results, host, text):
     """OUT/index.html and the plots it shows."""
     plots = "\n".join(f'<img src="{name}.svg" alt="{name}">'
@@ -218,7 +196,7 @@ def write(out, results, host, text):
         date=escape(host.get("date", "")), rounds=escape(host["rounds"]),
         measures=html_table(measures_rows(results),
                             ("", "at least", "aim", "measured", "")),
-        plots=plots, table=escape(text),
+        plots=plots, table=escape(text), simulation=simulation(out),
         host=html_table(host.items(), ("host", "")),
         facts=html_table(facts_rows(out, results),
                          ("configuration", "", "")),
