@@ -161,6 +161,19 @@ static void trip_end(struct iova_rcache *rcache, struct iova_depot *depot,
 				   IOVA_TRIM_DELAY);
 }
 
+/*
+ * Have the supply work run. One that is pending need not be told, and its mark is
+ * for all CPUs to read. It takes the lock later, and finds what is wanted: had it
+ * taken the lock before, its mark would have been seen to be gone.
+ */
+static void order_supply(struct iova_rcache *rcache, struct iova_depot *depot)
+{
+	lockdep_assert_held(&depot->lock);
+
+	if (!work_pending(&rcache->supply))
+		queue_work(system_unbound_wq, &rcache->supply);
+}
+
 /* Put an empty magazine on the list, or retire it if it has been outgrown. */
 static void depot_give_empty(struct iova_rcache *rcache,
 			     struct iova_depot *depot, struct iova_mag *mag)
@@ -173,7 +186,7 @@ static void depot_give_empty(struct iova_rcache *rcache,
 	}
 	kfree(mag);
 	depot->wanted += depot->cap;
-	queue_work(system_unbound_wq, &rcache->supply);
+	order_supply(rcache, depot);
 }
 
 /**
@@ -234,7 +247,7 @@ bool iova_depot_take_empty(struct iova_rcache *rcache, unsigned int order,
 		if (!depot->wanted)
 			depot->wanted = IOVA_RESERVE_MIN * depot->cap;
 		depot->wanted += min_t(unsigned int, depot->cap, IOVA_BATCH);
-		queue_work(system_unbound_wq, &rcache->supply);
+		order_supply(rcache, depot);
 	}
 	trip_end(rcache, depot, false);
 	return empty;

@@ -217,14 +217,17 @@ struct iova_depot {
  * @cpu: by CPU number; NULL until that CPU uses the domain
  */
 struct iova_rcache {
+	/* What each call reads, and hardly anything writes. */
 	struct iova_domain	*iovad;
 	unsigned int		order;
 	unsigned int		order_max;
-	struct list_head	list;
+	unsigned int		odd[IOVA_NR_ORDERS];
+
+	struct list_head	list ____cacheline_aligned_in_smp;
 	unsigned long		*want_cpu;
 	struct work_struct	supply;
 	struct delayed_work	trim;
-	unsigned int		odd[IOVA_NR_ORDERS];
+
 	struct iova_depot	depot[IOVA_NR_ORDERS];
 	struct iova_cpu_rcache	*cpu[];
 };

@@ -17,6 +17,7 @@
 #ifndef _IOVA_H_
 #define _IOVA_H_
 
+#include <linux/cache.h>
 #include <linux/types.h>
 #include <linux/kernel.h>
 #include <linux/rbtree.h>
@@ -95,17 +96,20 @@ struct iova_tree_stats {
  *		  the allocator held.
  */
 struct iova_domain {
-	spinlock_t		iova_rbtree_lock; /* rbroot, ranges, stats */
+	/* What each call reads, and nothing writes. */
+	struct iova_rcache	*rcache;
+	unsigned long		granule;
+	unsigned long		start_pfn;
+	void			(*flush_parked)(struct iova_domain *iovad);
+
+	/* rbroot, ranges, stats */
+	spinlock_t		iova_rbtree_lock ____cacheline_aligned_in_smp;
 	struct rb_root		rbroot;
 	struct iova		anchor;
 	struct iova		*lowest;
 	struct iova		*hot;
 	unsigned long		hot_lo;
-	unsigned long		granule;
-	unsigned long		start_pfn;
 	struct iova_tree_stats	stats;
-	struct iova_rcache	*rcache;
-	void			(*flush_parked)(struct iova_domain *iovad);
 };
 
 static inline unsigned long iova_size(struct iova *iova)

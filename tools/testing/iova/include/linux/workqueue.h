@@ -27,7 +27,8 @@ struct workqueue_struct;
 } while (0)
 #define INIT_DELAYED_WORK(d, f)		INIT_WORK(&(d)->work, f)
 #define to_delayed_work(w)	container_of(w, struct delayed_work, work)
-#define delayed_work_pending(d)		READ_ONCE((d)->work.pending)
+#define work_pending(w)			READ_ONCE((w)->pending)
+#define delayed_work_pending(d)		work_pending(&(d)->work)
 
 bool sim_queue_work(struct work_struct *work, unsigned long delay);
 bool cancel_work_sync(struct work_struct *work);
