@@ -67,7 +67,7 @@
 #define IOVA_MAG_BYTES		SZ_8M
 /* Capacity of a magazine: where a class starts, and where growth ends. */
 #define IOVA_MAG_MIN		30
-#define IOVA_MAG_MAX		254
+#define IOVA_MAG_MAX		510
 
 static_assert((unsigned short)IOVA_MAG_MAX == IOVA_MAG_MAX); /* iova_depot.cap */
 

@@ -59,7 +59,7 @@ static unsigned long one_drain(void)
 
 /*
  * Drains until 20 in a row left the tree alone but for 1 pair in 1000: with
- * 255 frees and magazines of 254 or fewer, CPUs end each round with a range
+ * 255 frees and magazines that hold fewer or more, CPUs end each round with a range
  * or two more or less, until their own magazines hold what that takes.
  */
 static unsigned int settle(void)
