@@ -4,14 +4,14 @@
  * and time, and a unit whose registers are memory. The orders of events that
  * hardly ever come about are for tools/testing/iova.
  *
- * The unit works in a thread, or in a timer on the CPU of who waits for it, which
- * he can only survive with interrupts on. Where it comes upon a descriptor for
- * the TLB of a device, that device does not answer: the unit drops what it has
- * fetched, some of what is behind it too, and stops.
+ * The unit works in the hard interrupt of a timer, so that it does, however many
+ * wait; on the CPU of one of them, which he can only survive with interrupts on.
+ * Where it comes upon a descriptor for the TLB of a device, that device does not
+ * answer: the unit drops what it has fetched, some of what is behind it too, and
+ * stops.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
-#include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/random.h>
@@ -24,7 +24,7 @@
 #define IDS		((THREADS + 1) * MAX_BATCH)
 #define SID		0x1234
 #define SHIFT		4
-#define UNIT_NS		(50 * NSEC_PER_USEC)
+#define UNIT_NS		(200 * NSEC_PER_USEC)
 
 /* Of the fault status; while it is there, the unit waits for it to be cleared. */
 #define FSTS_KEEP	BIT(31)
@@ -50,7 +50,6 @@ struct flusher {
  * @head: slot that it fetches next
  * @done: by number of an invalidation: it was done
  * @timeouts: devices that were given up
- * @thread: in which it works
  * @timer: in which it works
  * @flusher: threads that flush
  * @working: those that have not ended
@@ -65,7 +64,6 @@ struct fake_unit {
 	u32			head;
 	bool			done[IDS];
 	unsigned int		timeouts;
-	struct task_struct	*thread;
 	struct hrtimer		timer;
 	struct flusher		flusher[THREADS];
 	atomic_t		working;
@@ -134,17 +132,6 @@ static void work(struct fake_unit *unit)
 	}
 }
 
-static int work_in_thread(void *data)
-{
-	struct fake_unit *unit = data;
-
-	while (!kthread_should_stop()) {
-		work(unit);
-		usleep_range(10, 100);
-	}
-	return 0;
-}
-
 static enum hrtimer_restart work_in_timer(struct hrtimer *timer)
 {
 	work(container_of(timer, struct fake_unit, timer));
@@ -152,12 +139,11 @@ static enum hrtimer_restart work_in_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-static void start_unit(struct kunit *test)
+/* On this CPU, and it stays there. */
+static void start_unit(struct fake_unit *unit)
 {
-	struct fake_unit *unit = test->priv;
-
-	unit->thread = kthread_run(work_in_thread, unit, "qi-unit");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(unit->thread));
+	hrtimer_start(&unit->timer, ns_to_ktime(UNIT_NS),
+		      HRTIMER_MODE_REL_PINNED_HARD);
 }
 
 static struct qi_desc iotlb(struct fake_unit *unit, unsigned int id)
@@ -248,7 +234,7 @@ static void wait_for_flushers(struct kunit *test)
 
 static void threads_flush_at_once(struct kunit *test)
 {
-	start_unit(test);
+	start_unit(test->priv);
 	start_flushers(test);
 	wait_for_flushers(test);
 }
@@ -259,7 +245,7 @@ static void every_waiter_returns_after_a_timeout(struct kunit *test)
 	struct fake_unit *unit = test->priv;
 	unsigned int count;
 
-	start_unit(test);
+	start_unit(unit);
 	start_flushers(test);
 	for (count = 1; count <= MAX_BATCH; count++)
 		KUNIT_EXPECT_TRUE(test, flush(unit, THREADS * MAX_BATCH, count,
@@ -274,7 +260,7 @@ static void an_absent_device_is_dropped(struct kunit *test)
 	struct fake_unit *unit = test->priv;
 	struct qi_desc desc[2] = { devtlb(), devtlb() };
 
-	start_unit(test);
+	start_unit(unit);
 	KUNIT_EXPECT_EQ(test, qi_submit_sync(&unit->iommu, desc, 2, 0),
 			-ETIMEDOUT);
 	KUNIT_EXPECT_GE(test, unit->timeouts, 1);
@@ -294,8 +280,7 @@ static void interrupts_stay_on_while_waiting(struct kunit *test)
 	unsigned int i;
 
 	migrate_disable();
-	hrtimer_start(&unit->timer, ns_to_ktime(UNIT_NS),
-		      HRTIMER_MODE_REL_PINNED_HARD);
+	start_unit(unit);
 	for (i = 0; i < 50; i++)
 		KUNIT_EXPECT_TRUE(test, flush(unit, 0, 1 + i % MAX_BATCH,
 					      i % 10 == 9));
@@ -321,7 +306,7 @@ static void submissions_are_waited_for_in_any_order(struct kunit *test)
 		qi_submit(&req[i]);
 	}
 	KUNIT_EXPECT_EQ(test, qi_ring_used(&unit->ring), 16);
-	start_unit(test);
+	start_unit(unit);
 	for (i = 8; i--;) {
 		KUNIT_EXPECT_EQ(test, qi_wait(&req[i]), 0);
 		KUNIT_EXPECT_TRUE(test, READ_ONCE(unit->done[i]));
@@ -357,8 +342,6 @@ static void unit_exit(struct kunit *test)
 
 	if (!unit)
 		return;
-	if (!IS_ERR_OR_NULL(unit->thread))
-		kthread_stop(unit->thread);
 	hrtimer_cancel(&unit->timer);
 	qi_ring_destroy(&unit->ring);
 }
