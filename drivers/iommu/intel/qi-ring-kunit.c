@@ -95,6 +95,7 @@ static void give_up(struct fake_unit *unit)
 	/* The one that was not answered, and what was fetched with it. */
 	set_head(unit, unit->head + 1 + get_random_u32_below(behind));
 	unit->timeouts++;
+	/* Pairs with the acquire in in_fault(): head and count are there. */
 	smp_store_release(reg_of(unit, DMAR_FSTS_REG),
 			  DMA_FSTS_ITE | FSTS_KEEP);
 }
@@ -102,8 +103,10 @@ static void give_up(struct fake_unit *unit)
 /* Is it at a stop? */
 static bool in_fault(struct fake_unit *unit)
 {
-	u32 fsts = smp_load_acquire(reg_of(unit, DMAR_FSTS_REG));
+	u32 fsts;
 
+	/* Pairs with the driver's write, and with give_up(). */
+	fsts = smp_load_acquire(reg_of(unit, DMAR_FSTS_REG));
 	if (fsts & FSTS_KEEP)
 		return true;
 	WRITE_ONCE(*reg_of(unit, DMAR_FSTS_REG), 0);
@@ -122,6 +125,7 @@ static void work(struct fake_unit *unit)
 			give_up(unit);
 			continue;
 		case QI_IWD_TYPE:
+			/* Pairs with the acquire in is_done(). */
 			smp_store_release((u32 *)phys_to_virt(desc->qw1),
 					  (u32)(desc->qw0 >> 32));
 			break;

@@ -75,9 +75,9 @@ static void *desc_at(struct qi_ring *ring, u32 pos)
 	return ring->desc + (slot_of(pos) << ring->shift);
 }
 
-/* Pairs with the unit's write, and with the release in finish(). */
 static bool is_done(struct qi_ring *ring, u32 pos)
 {
+	/* Pairs with the unit's write, and with the release in finish(). */
 	return smp_load_acquire(&ring->status[slot_of(pos)]) == pos;
 }
 
@@ -90,9 +90,10 @@ static u32 last_of(struct qi_ring *ring, u32 first)
 /* Done, or reclaimed and its status word perhaps in use again (I4). */
 static bool is_finished(struct qi_ring *ring, u32 pos)
 {
-	/* The acquire pairs with the release in reclaim_locked(). */
-	return is_done(ring, pos) ||
-	       before(pos, smp_load_acquire(&ring->tail));
+	if (is_done(ring, pos))
+		return true;
+	/* Pairs with the release in reclaim_locked(). */
+	return before(pos, smp_load_acquire(&ring->tail));
 }
 
 /* A wait descriptor at @pos, by which the unit writes @pos to status word @word. */

@@ -127,12 +127,12 @@ void qi_unit_advance(u64 now)
 	unlock();
 }
 
-static unsigned long offset(const volatile void *reg)
+static unsigned long offset(const void *reg)
 {
-	return (const volatile u8 *)reg - qi_unit.reg;
+	return (const u8 *)reg - qi_unit.reg;
 }
 
-u32 readl(const volatile void *reg)
+u32 readl(const void *reg)
 {
 	u32 value = 0;
 
@@ -153,7 +153,7 @@ u32 readl(const volatile void *reg)
 	return value;
 }
 
-u64 readq(const volatile void *reg)
+u64 readq(const void *reg)
 {
 	BUG_ON(offset(reg) != DMAR_IQER_REG);
 	return 0;
@@ -172,7 +172,7 @@ static void write_tail(u32 value)
 	qi_unit.tail = tail;
 }
 
-void writel(u32 value, volatile void *reg)
+void writel(u32 value, void *reg)
 {
 	qi_spend(QI_UNIT_WRITE);
 	lock();

@@ -262,13 +262,14 @@ TEST_F(qi, fault_status_is_read_at_a_bounded_rate)
  */
 TEST_F(qi, a_timeout_hits_submissions_of_any_size)
 {
-	unsigned int silent, before, after, again;
+	unsigned int silent, before, after, again, n;
 	struct batch batch[4];
 
 	qi_unit.silent[1] = true;
-	for (silent = 1; silent <= MAX_BATCH; silent++)
-	for (before = 0; before <= 3; before++)
-	for (after = 0; after <= 3; after++) {
+	for (n = 0; n < MAX_BATCH * 16; n++) {
+		silent = 1 + n / 16;
+		before = n / 4 % 4;
+		after = n % 4;
 		batch[0] = new_batch(before);
 		batch[1] = new_batch(silent);
 		batch[1].desc[before * silent / 4] =
@@ -393,8 +394,9 @@ static void anything(unsigned int task)
 		batch = new_batch(sim_random_below(MAX_BATCH + 1));
 		for (i = 0; i < batch.count; i++) {
 			if (sim_random_below(4) == 0)
-				batch.desc[i] = qi_unit_devtlb(new_id(),
-					sim_random_below(QI_UNIT_SIDS));
+				batch.desc[i] =
+					qi_unit_devtlb(new_id(),
+						       sim_random_below(QI_UNIT_SIDS));
 			else if (sim_random_below(500) == 0)
 				batch.desc[i].qw0 = QI_UNIT_BAD;
 		}

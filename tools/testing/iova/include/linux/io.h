@@ -7,9 +7,9 @@
 
 #define __iomem
 
-u32 readl(const volatile void __iomem *reg);
-u64 readq(const volatile void __iomem *reg);
-void writel(u32 value, volatile void __iomem *reg);
+u32 readl(const void __iomem *reg);
+u64 readq(const void __iomem *reg);
+void writel(u32 value, void __iomem *reg);
 
 #define virt_to_phys(p)	((phys_addr_t)(unsigned long)(p))
 
