@@ -132,8 +132,8 @@ locks_by_caller()
 	}' "$WORK/trace"
 }
 
-# The lock of the queue, to submit, and its doorbell; none of the domain, and none
-# to wait.
+# The lock of the queue, to submit, and its doorbell, which is only tried; none of
+# the domain, and none to wait.
 test_a_flush_takes_no_lock_but_to_submit()
 {
 	local flushes
@@ -143,7 +143,11 @@ test_a_flush_takes_no_lock_but_to_submit()
 	locks_by_caller | tee "$WORK/locks"
 	flushes=$(awk '$1 == "flushes" { print $2 }' "$WORK/locks")
 	at_most 100 "$flushes" "flushes, at least"
-	if grep -v '^flushes \|^qi_ring_submit ' "$WORK/locks"; then
+	# Interrupts hit a flush now and then, and take locks of their own.
+	if awk -v rare=$((flushes / 100)) '
+		$1 != "flushes" && $1 != "qi_ring_submit" && $3 > rare &&
+		$1 " " $2 != "qi_ring_wait _raw_spin_trylock"' \
+		"$WORK/locks" | grep .; then
 		fail "a lock is taken elsewhere"
 	fi
 	awk '$1 == "qi_ring_submit" { print $3 }' "$WORK/locks" |
