@@ -464,12 +464,30 @@ static void alloc_here_free_there(struct free_job *job, unsigned int there)
 /* Ranges that go from one CPU to the other and are counted. */
 #define STEADY_RANGES	(1000 * ARRAY_SIZE(((struct free_job *)NULL)->pfns))
 
+/* Tree locks of that many, after warming up. */
+static u64 steady_locks(struct free_job *job, unsigned int there)
+{
+	struct iova_domain *iovad = job->iovad;
+	unsigned int round;
+	u64 before;
+
+	/* The supply work of the other CPU runs in between. */
+	for (round = 0; round < 200; round++) {
+		alloc_here_free_there(job, there);
+		flush_work(&iovad->rcache->supply);
+	}
+	before = tree_stats(iovad).locks;
+	for (round = 0; round < 1000; round++)
+		alloc_here_free_there(job, there);
+	return tree_stats(iovad).locks - before;
+}
+
 static void steady_other_cpu(struct kunit *test)
 {
 	struct iova_domain *iovad = iovad_of(test);
-	unsigned int here, there, round;
-	struct iova_tree_stats before, after;
+	unsigned int here, there, try;
 	struct free_job *job;
+	u64 locks;
 
 	here = stay_on_cpu();
 	there = cpumask_any_but(cpu_online_mask, here);
@@ -480,21 +498,17 @@ static void steady_other_cpu(struct kunit *test)
 	job->iovad = iovad;
 
 	for (job->size = 1; job->size <= 32; job->size *= 2) {
-		/* The supply work of the other CPU runs in between. */
-		for (round = 0; round < 200; round++) {
-			alloc_here_free_there(job, there);
-			flush_work(&iovad->rcache->supply);
-		}
-		before = tree_stats(iovad);
-		for (round = 0; round < 1000; round++)
-			alloc_here_free_there(job, there);
-		after = tree_stats(iovad);
 		/*
 		 * Zero, unless a CPU was held up for so long that the depot
-		 * took the magazines between the two for unused.
+		 * took the magazines between the two for unused, as it may be
+		 * by a busy host: not each time.
 		 */
-		KUNIT_EXPECT_LE_MSG(test, after.locks - before.locks,
-				    STEADY_RANGES / 1000,
+		locks = U64_MAX;
+		for (try = 0; try < 5 && locks > STEADY_RANGES / 1000; try++)
+			locks = min(locks, steady_locks(job, there));
+		kunit_info(test, "%lu pages: %llu tree locks, try %u",
+			   job->size, locks, try);
+		KUNIT_EXPECT_LE_MSG(test, locks, STEADY_RANGES / 1000,
 				    "%lu pages, %zu ranges", job->size,
 				    STEADY_RANGES);
 	}
