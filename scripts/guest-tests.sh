@@ -16,11 +16,15 @@
 # those that race with something or want allocations to fail; with ALL=1 in the
 # environment all.
 #
+# A boot that fails is tried once more, as emulation has races of its own: the first
+# try is printed as comments, so that it is seen and not counted, and its log is
+# kept.  RETRY=0 does without.
+#
 # ONLY=kunit, or ONLY="guest:devices.sh iommu:some-test.sh", runs only that.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-: "${ONLY:=}" "${ALL:=}"
+: "${ONLY:=}" "${ALL:=}" "${RETRY:=1}"
 # The devices of the selftests.  The first testdev has a BAR to be mapped for
 # vfio, the next one shares the group of a disk; "scratch" keeps what is written
 # to it, as the null disks do not; the last two have ATS.
@@ -52,15 +56,31 @@ report()
 	echo "not ok $N $1: $why"
 }
 
-# boot NAME COMMAND: in a guest of KERNEL and FLAVOUR.
+# try NAME COMMAND: in a guest of KERNEL and FLAVOUR.
+try()
+{
+	BZIMAGE=$B/$KERNEL-$FLAVOUR/arch/x86/boot/bzImage \
+		CMD=$2 RUN=test-$KERNEL-$FLAVOUR-$1 \
+		"$TOP/scripts/vm.sh" </dev/null 2> >(sed 's/^/: /' >&2) | ktap
+}
+
+# boot NAME COMMAND: what a try prints, and its result.
 boot()
 {
-	local name=$1 rc=0
+	local name=$1 out=$LOGS/guest-tests.out rc=0
 
-	BZIMAGE=$B/$KERNEL-$FLAVOUR/arch/x86/boot/bzImage \
-		CMD=$2 RUN=test-$KERNEL-$FLAVOUR-$name \
-		"$TOP/scripts/vm.sh" </dev/null 2> >(sed 's/^/: /' >&2) |
-		ktap || rc=$?
+	mkdir -p "$LOGS"
+	try "$@" >"$out" || rc=$?
+	if [[ $RETRY != 0 ]] && { [[ $rc -ne 0 ]] || grep -q '^ *not ok' "$out"; }
+	then
+		sed 's/^/# first try: /' "$out"
+		echo "# $KERNEL/$FLAVOUR $name: failed ($rc), trying again"
+		rm -rf "$LOGS/test-$KERNEL-$FLAVOUR-$name-first"
+		mv "$LOGS/test-$KERNEL-$FLAVOUR-$name"{,-first}
+		rc=0
+		try "$@" >"$out" || rc=$?
+	fi
+	cat "$out"
 	report "$KERNEL/$FLAVOUR $name" "$rc"
 }
 
