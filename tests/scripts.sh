@@ -332,6 +332,50 @@ test_count_of_skips()
 	counts 0 '1 passed, 0 failed, 2 skipped'
 }
 
+# fake_guest STATUS RESULT...: vm.sh prints RESULT N in its N-th run, and ends with
+# STATUS if that is no "ok".
+fake_guest()
+{
+	local status=$1
+
+	shift
+	mkdir -p configs build/selftests
+	echo suite >configs/kunit
+	: >build/selftests/kselftest-list.txt
+	printf '#!/bin/bash\n' | tee scripts/kernel.sh >scripts/selftests.sh
+	echo 'echo build/selftests' >>scripts/selftests.sh
+	cat >scripts/vm.sh <<-END
+		#!/bin/bash
+		results=($*)
+		echo run >>runs
+		mkdir -p build/log/test-series-vm-kunit
+		result=\${results[\$(wc -l <runs) - 1]}
+		printf 'KTAP version 1\n%s 1 suite\n1..1\n' "\${result//_/ }"
+		[[ \$result = ok ]] || exit $status
+	END
+	chmod +x scripts/{kernel,selftests,vm}.sh
+	rm -f runs
+}
+
+test_a_guest_that_fails_is_tried_once_more()
+{
+	local count="awk -f scripts/tap.awk"
+
+	workbench .
+	fake_guest 0 not_ok ok
+	ONLY=kunit scripts/guest-tests.sh series/vm 2>/dev/null >out
+	grep -q '^# first try: .*not ok 1 suite' out
+	equal "$($count out)" '1 0 0' 'passed, failed, skipped'
+	fake_guest 13 not_ok not_ok ok
+	ONLY=kunit scripts/guest-tests.sh series/vm 2>/dev/null >out &&
+		fail 'two that fail pass'
+	equal "$($count out | head -n 1)" '0 1 0' 'of two that fail'
+	equal "$(wc -l <runs)" 2 runs
+	fake_guest 0 not_ok ok
+	RETRY=0 ONLY=kunit scripts/guest-tests.sh series/vm 2>/dev/null >out
+	equal "$($count out | head -n 1)" '0 1 0' 'without another try'
+}
+
 test_a_suite_is_not_begun_late()
 {
 	workbench .
