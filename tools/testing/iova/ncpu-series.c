@@ -8,8 +8,10 @@
 #include "../../../drivers/iommu/flush-queue.h"
 #include "../../../drivers/iommu/iova-internal.h"
 
-/* Locks are as long as the kernel's here. */
+#ifndef CLOCK_REAL
+/* Locks are as long as the kernel's. */
 static_assert(sizeof(struct iova_depot) == SMP_CACHE_BYTES);
+#endif
 
 struct dma_domain {
 	struct iova_domain	iovad;

@@ -60,6 +60,13 @@ run_jobs()
 	rm -rf "$TMP"
 }
 
+# table FILE: what is run, and the old table stays until all of it has been.
+table()
+{
+	run_jobs >"$1.new"
+	mv "$1.new" "$1"
+}
+
 # lazy, strict, models: the jobs, the longest first.
 lazy()
 {
@@ -133,26 +140,53 @@ ranges()
 	done < <("$O/ncpu/ncpu" costs | tail -n +2)
 }
 
-# two_cpus POLICY LOAD DRIVER: ns of an operation on one CPU and on two, real and
-# simulated; how much faster two are, and by how much the simulation errs.
+# rates COMMAND: nanoseconds of an operation on one CPU and on two.
+rates()
+{
+	local cpus
+
+	for cpus in 1 2; do
+		"$1" "$2" "$3" "$4" "$cpus" "${@:5}" |
+			awk -v n="$cpus" '{ print 1e9 * n / $1 }'
+	done | xargs
+}
+
+# on_threads LOCK POLICY LOAD CPUS DRIVER; simulated POLICY LOAD DRIVER CPUS: rate.
+on_threads()
+{
+	local real=stock-real
+
+	[[ $2 = stock ]] || real=real
+	best env REAL_LOCK="$1" "$O/$real/ncpu" run "$2" "$3" lazy "$4" \
+		driver="$5" from=60 warm=60 time=100
+}
+
+simulated()
+{
+	"$(program "$1")" run "$1" "$2" lazy "$4" driver="$3" from=60 warm=60 \
+		time=40 | field ops/s
+}
+
+# two_cpus POLICY LOAD DRIVER: how much of what off gains from a second CPU a policy
+# gains: with pthread's locks, with fair ones, simulated. Where off itself does not
+# gain nearly twice, the machine has something else to do, and this says nothing.
 two_cpus()
 {
-	local real=real cpus rates=()
+	local off pthread fair sim
 
-	[[ $1 = series ]] || real=stock-real
-	for cpus in 1 2; do
-		rates+=("$(best "$O/$real/ncpu" run "$1" "$2" lazy "$cpus" \
-			driver="$3" from=100 warm=100 time=200)")
-	done
-	for cpus in 1 2; do
-		rates+=("$("$(program "$1")" run "$1" "$2" lazy "$cpus" \
-			driver="$3" from=60 warm=60 time=40 | field ops/s)")
-	done
-	awk -v OFS='\t' -v name="$1	$2	$3" \
-		-v a="${rates[0]}" -v b="${rates[1]}" \
-		-v c="${rates[2]}" -v d="${rates[3]}" 'BEGIN {
-		print name, 1e9 / a, 2e9 / b, 1e9 / c, 2e9 / d, b / a, d / c,
-		      100 * (d / c / (b / a) - 1) }'
+	off=$(rates on_threads pthread off "$2" "$3")
+	pthread=$(rates on_threads pthread "$1" "$2" "$3")
+	fair=$(rates on_threads fair "$1" "$2" "$3")
+	sim=$(rates simulated "$1" "$2" "$3")
+	awk -v OFS='\t' -v name="$1	$2	$3" -v o="$off" -v p="$pthread" \
+		-v f="$fair" -v s="$sim" 'function gain(t, x, y) {
+		split(t, x, " ")
+		split(o, y, " ")
+		return x[1] / x[2] / (y[1] / y[2])
+	} BEGIN {
+		split(s, x, " ")
+		print name, o, p, f, s, gain(p), gain(f), x[1] / x[2],
+		      100 * (x[1] / x[2] / gain(f) - 1) }'
 }
 
 # best COMMAND...: the highest rate of some runs; what else the machine does can
@@ -168,8 +202,9 @@ real()
 {
 	local load policy driver
 
-	printf 'policy\tload\tdriver\treal-1\treal-2\tsim-1\tsim-2\treal\tsim\terror%%\n'
-	for driver in 0 300 1000; do
+	printf 'policy\tload\tdriver\toff ns\tpthread ns\tfair ns\tsim ns\t'
+	printf 'pthread\tfair\tsim\terror%%\n'
+	for driver in 300 1000 3000; do
 		for load in same mixed large; do
 			for policy in series stock; do
 				two_cpus "$policy" "$load" "$driver"
@@ -293,12 +328,12 @@ check()
 
 case $MODE in
 run)
-	{ lazy; strict; models; } | run_jobs >"$OUT/sim.tsv"
+	{ lazy; strict; models; } | table "$OUT/sim.tsv"
 	"$O/ncpu/ncpu" costs >"$OUT/sim-costs.tsv"
 	"$O/ncpu/ncpu" loads >"$OUT/sim-loads.tsv"
 	;;
 ranges)
-	ranges | run_jobs >"$OUT/sim-ranges.tsv"
+	ranges | table "$OUT/sim-ranges.tsv"
 	;;
 real)
 	real | tee "$OUT/sim-real.tsv"

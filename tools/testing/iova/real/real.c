@@ -6,6 +6,7 @@
  * CPUs can be compared with this.
  */
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <x86intrin.h>
@@ -14,6 +15,7 @@
 
 #include "clocked/clock.h"
 
+bool real_fair;
 _Thread_local struct clock_cpu *clock_cpu;
 struct clock_cpu clock_cpus[SIM_CPUS_MAX];
 
@@ -28,6 +30,13 @@ static double seconds(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+/* Before there are locks. */
+__attribute__((__constructor__))
+static void choose_lock(void)
+{
+	real_fair = getenv("REAL_LOCK") && !strcmp(getenv("REAL_LOCK"), "fair");
 }
 
 static void measure_tsc(void)
