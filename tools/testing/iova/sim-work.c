@@ -47,7 +47,7 @@ void timer_reduce(struct timer_list *timer, unsigned long expires)
 {
 	pthread_mutex_lock(&work_mutex);
 	if (!timer->shutdown && !timer->work.pending) {
-		timer->cpu = sim_cpu;
+		WRITE_ONCE(timer->cpu, sim_cpu);
 		enqueue(&timer->work, expires);
 	} else if (expires < timer->work.due) {
 		timer->work.due = expires;
@@ -63,13 +63,16 @@ void timer_shutdown_sync(struct timer_list *timer)
 	cancel_work_sync(&timer->work);
 }
 
-/* Timers of a CPU that is gone go to one that is there. */
+/*
+ * Timers of a CPU that is gone go to one that is there. Another CPU may arm it
+ * again from the moment on when it is not pending any more.
+ */
 void sim_timer_run(struct work_struct *work)
 {
 	struct timer_list *timer = container_of(work, struct timer_list, work);
-	unsigned int cpu = sim_cpu;
+	unsigned int cpu = sim_cpu, on = READ_ONCE(timer->cpu);
 
-	sim_cpu = cpu_online(timer->cpu) ? timer->cpu : 0;
+	sim_cpu = cpu_online(on) ? on : 0;
 	sim_in_interrupt = true;
 	timer->function(timer);
 	sim_in_interrupt = false;

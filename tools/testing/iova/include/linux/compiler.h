@@ -12,8 +12,11 @@
 #undef READ_ONCE
 #undef WRITE_ONCE
 #ifdef __SANITIZE_THREAD__
-#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
-#define WRITE_ONCE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#include <sim/jitter.h>
+#define READ_ONCE(x)							\
+	(sim_jitter(), __atomic_load_n(&(x), __ATOMIC_ACQUIRE))
+#define WRITE_ONCE(x, v)						\
+	(__atomic_store_n(&(x), v, __ATOMIC_RELAXED), sim_jitter())
 #else
 #define READ_ONCE(x)		(*(const __volatile__ typeof(x) *)&(x))
 #define WRITE_ONCE(x, v)	(*(__volatile__ typeof(x) *)&(x) = (v))
