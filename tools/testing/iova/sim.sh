@@ -268,7 +268,6 @@ counts()
 
 	# shellcheck disable=SC2086 # words
 	line=$("$O/ncpu/ncpu" run series $1 warm=60 time=5)
-	set -- "$1" "${@:2}"
 	echo "# series, $1: $(cut -f 18-22 <<<"$line" | tr '\t' ' ')" \
 		"(tree, depot, all locks, flushes, moves)"
 	while [[ $# -gt 1 ]]; do

@@ -140,16 +140,6 @@ void clock_wake(struct clock_cpu *cpu, u64 at)
 	heap_push(cpu);
 }
 
-u64 clock_random_below(u64 n)
-{
-	u64 *state = &clock_cpu->random;
-
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return (*state * 0x2545f4914f6cdd1dull >> 11) % n;
-}
-
 static void init_cpu(struct clock_cpu *cpu, unsigned int id)
 {
 	void *stack = cpu->stack;

@@ -132,7 +132,15 @@ void clock_block(enum clock_kind kind);
 /* Let a blocked CPU go on, no earlier than at @at. */
 void clock_wake(struct clock_cpu *cpu, u64 at);
 /* 0 to @n - 1, from the CPU's own generator. */
-u64 clock_random_below(u64 n);
+static inline u64 clock_random_below(u64 n)
+{
+	u64 *state = &clock_cpu->random;
+
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return (*state * 0x2545f4914f6cdd1dull >> 11) % n;
+}
 
 /* line.c: memory whose cache lines are known, never given back. */
 void *clock_memory(size_t size);

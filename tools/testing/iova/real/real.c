@@ -76,16 +76,6 @@ void clock_spend(enum clock_kind kind, u64 time)
 	clock_spend_until(kind, clock_cpu->now + time);
 }
 
-u64 clock_random_below(u64 n)
-{
-	u64 *state = &clock_cpu->random;
-
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return (*state * 0x2545f4914f6cdd1dull >> 11) % n;
-}
-
 void *clock_memory(size_t size)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,

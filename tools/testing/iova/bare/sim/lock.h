@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For benchmarks: a lock costs its atomic exchange and its store, inline;
- * interrupts cost nothing and are never asked about.
+ * For benchmarks: a lock costs its atomic exchange and its store, inline.
  */
 #ifndef _SIM_LOCK_H
 #define _SIM_LOCK_H
+
+#include <sim/unchecked.h>
 
 typedef struct spinlock {
 	int held;
 } spinlock_t;
 
 #define __SPIN_LOCK_UNLOCKED(name)	{ 0 }
-
-#define local_irq_save(flags)		((flags) = 0)
-#define local_irq_restore(flags)	((void)(flags))
-#define sim_irqs_disabled()		true
-#define sim_may_sleep()			true
-#define sim_lock_held(lock)		((void)(lock), true)
-#define sim_lock_acquired(lock)		((void)(lock), 0UL)
 
 #define spin_lock_init(lock)		((lock)->held = 0)
 

@@ -7,6 +7,8 @@
 #ifndef _SIM_LOCK_H
 #define _SIM_LOCK_H
 
+#include <sim/unchecked.h>
+
 #include <pthread.h>
 
 typedef struct spinlock {
@@ -19,13 +21,6 @@ extern bool real_fair;
 
 /* As pthread_spin_init() leaves it on x86. */
 #define __SPIN_LOCK_UNLOCKED(name)	{ 1 }
-
-#define local_irq_save(flags)		((flags) = 0)
-#define local_irq_restore(flags)	((void)(flags))
-#define sim_irqs_disabled()		true
-#define sim_may_sleep()			true
-#define sim_lock_held(lock)		((void)(lock), true)
-#define sim_lock_acquired(lock)		((void)(lock), 0UL)
 
 #define spin_lock_init(lock)						\
 	(*(lock) = (spinlock_t)__SPIN_LOCK_UNLOCKED(lock))
