@@ -317,9 +317,10 @@ test_count_of_a_failure()
 {
 	workbench .
 	installed
-	a_suite one <<<'printf "1..2\nok 1 a\nnot ok 2 b\n"; exit 1'
+	a_suite one <<<'printf "1..2\nok 1 a\n# why\nnot ok 2 b\n"; exit 1'
 	counts 2 '1 passed, 1 failed'
 	grep -qx 'FAIL one: b' out
+	grep -qx '     | # why' out
 	grep -q 'build/log/check-one.log' out
 }
 
@@ -374,19 +375,6 @@ test_a_guest_that_fails_is_tried_once_more()
 	fake_guest 0 not_ok ok
 	RETRY=0 ONLY=kunit scripts/guest-tests.sh series/vm 2>/dev/null >out
 	equal "$($count out | head -n 1)" '0 1 0' 'without another try'
-}
-
-test_a_suite_is_not_begun_late()
-{
-	workbench .
-	installed
-	a_suite one 1/1 <<<'printf "1..1\nok 1 a\n"'
-	a_suite two 1/0 <<<'printf "1..1\nok 1 b\n"'
-	counts 0 '1 passed, 0 failed, 1 skipped'
-	grep -qx 'two: skipped, as 0 minutes are over; run: make check SUITES=two' \
-		out
-	equal "$(SUITES=two make check 2>/dev/null | tail -n 1)" \
-		'1 passed, 0 failed' 'by name'
 }
 
 test_count_of_dying_suites()
