@@ -41,16 +41,12 @@ test_dma_domains_of_each_type()
 	nvme 0
 	old=$(group_type "$GROUP")
 	for type in DMA identity DMA-FQ DMA; do
-		unbind_group "$GROUP"
-		set_type "$GROUP" $type || echo "$type is refused"
-		rebind_group "$GROUP"
+		change_type "$GROUP" $type || echo "$type is refused"
 		retry disk_ready "$NVME"
 		echo "asked for $type: $(group_type "$GROUP")"
 		read_disk "$(disk_of "$NVME")" --bssplit=4k/50:64k/25:128k/25
 	done
-	unbind_group "$GROUP"
-	set_type "$GROUP" "$old"
-	rebind_group "$GROUP"
+	change_type "$GROUP" "$old"
 	retry disk_ready "$NVME"
 }
 

@@ -132,12 +132,6 @@ test_rings_wrap()
 	equal "$(fq "$GROUP" strict)" 0 "strict flushes"
 }
 
-# write_cpu FILE 0|1: it is busy while a PCI driver probes a device.
-write_cpu()
-{
-	echo "$2" >"$1"
-}
-
 # Case 17's other half: what CPUs that are gone have queued.
 test_cpus_that_go_lose_nothing()
 {
@@ -148,10 +142,10 @@ test_cpus_that_go_lose_nothing()
 	[[ ${#files[@]} -gt 0 ]] || skip "no CPU can be taken off line"
 	for file in "${files[@]}" "${files[@]}"; do
 		read_disk "$(disk_of "$NVME")" --number_ios=500
-		retry write_cpu "$file" 0
+		set_cpu "$file" 0
 		read_disk "$(disk_of "$NVME")" --number_ios=500
 		retry at_rest "$GROUP"
-		retry write_cpu "$file" 1
+		set_cpu "$file" 1
 	done
 	no_range_lost "$GROUP" "$(ranges_used "$GROUP")"
 }
@@ -163,9 +157,7 @@ test_strict_to_lazy_under_load()
 
 	lazy 0
 	disk=$(disk_of "$NVME")
-	unbind_group "$GROUP"
-	set_type "$GROUP" DMA
-	rebind_group "$GROUP"
+	change_type "$GROUP" DMA
 	retry disk_ready "$NVME"
 	equal "$(wc -l <"$COUNTERS/$GROUP/flush_queue")" 0 "counters of strict mode"
 	read_for 1500 "$disk" &

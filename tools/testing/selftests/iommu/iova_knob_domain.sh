@@ -72,18 +72,14 @@ test_survives_dma_to_dma_fq_while_bound()
 
 	nvme 0
 	old=$(group_type "$GROUP")
-	unbind_group "$GROUP"
-	set_type "$GROUP" DMA
-	rebind_group "$GROUP"
+	change_type "$GROUP" DMA
 	retry disk_ready "$NVME"
 	knob "$GROUP" 512K
 	set_type "$GROUP" DMA-FQ
 	expect "$GROUP" 524288
 	knob "$GROUP" 256K
 	expect "$GROUP" 262144
-	unbind_group "$GROUP"
-	set_type "$GROUP" "$old"
-	rebind_group "$GROUP"
+	change_type "$GROUP" "$old"
 }
 
 test_survives_probes()

@@ -12,18 +12,6 @@ set -euo pipefail
 
 VALUES=(128K 4M 4K 1M 0)
 
-# set_cpu FILE 0|1: it is busy while a PCI driver probes a device.
-write_cpu()
-{
-	echo "$2" >"$1"
-}
-
-set_cpu()
-{
-	retry write_cpu "$1" "$2"
-	equal "$(<"$1")" "$2" "$1"
-}
-
 # flap_cpus TIMES: in turn, and all back at the end.
 flap_cpus()
 {
@@ -64,9 +52,7 @@ test_cpus_flap_while_knob_and_type_are_written()
 		knob "$GROUP" "${VALUES[n % 5]}"
 	done
 	wait "$flapper" || fail "a CPU did not go or did not come back"
-	unbind_group "$GROUP"
-	set_type "$GROUP" "$old"
-	rebind_group "$GROUP"
+	change_type "$GROUP" "$old"
 }
 
 # parked GROUP: ranges in CPUs' magazines.
@@ -118,9 +104,7 @@ test_reset_under_memory_pressure()
 	nvme 0
 	[[ -d /dev/shm ]] || skip "no /dev/shm"
 	old=$(group_type "$GROUP")
-	unbind_group "$GROUP"
-	set_type "$GROUP" DMA
-	rebind_group "$GROUP"
+	change_type "$GROUP" DMA
 	retry disk_ready "$NVME"
 	disk=$(disk_of "$NVME")
 	ctrl=$(echo "/sys/bus/pci/devices/$NVME"/nvme/nvme*)
@@ -134,9 +118,7 @@ test_reset_under_memory_pressure()
 			status=none
 	done
 	wait "$eater"
-	unbind_group "$GROUP"
-	set_type "$GROUP" "$old"
-	rebind_group "$GROUP"
+	change_type "$GROUP" "$old"
 }
 
 run_tests

@@ -112,9 +112,7 @@ test_nothing_is_left_behind()
 		at_most "$(kmalloc_objects)" $((objects + n / 2)) \
 			"kmalloc objects"
 	fi
-	unbind_group "$GROUP"
-	set_type "$GROUP" "$old"
-	rebind_group "$GROUP"
+	change_type "$GROUP" "$old"
 }
 
 run_tests

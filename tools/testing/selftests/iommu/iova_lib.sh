@@ -193,6 +193,17 @@ set_type()
 	echo "$2" >"$GROUPS_DIR/$1/type"
 }
 
+# change_type GROUP TYPE: with the drivers unbound meanwhile; set_type's status.
+change_type()
+{
+	local rc=0
+
+	unbind_group "$1"
+	set_type "$1" "$2" || rc=$?
+	rebind_group "$1"
+	return $rc
+}
+
 # disk_of PCI: the block device of an NVMe controller, if it has come up.
 disk_of()
 {
@@ -336,6 +347,18 @@ hotplug_cpus()
 	for file in /sys/devices/system/cpu/cpu[1-9]*/online; do
 		[[ -w $file ]] && echo "$file"
 	done
+}
+
+# set_cpu FILE 0|1: one of these; it is busy while a PCI driver probes a device.
+write_cpu()
+{
+	echo "$2" >"$1"
+}
+
+set_cpu()
+{
+	retry write_cpu "$1" "$2"
+	equal "$(<"$1")" "$2" "$1"
 }
 
 # complaints: of the kernel's, since this test began.

@@ -66,11 +66,6 @@ test_two_disks_of_one_group()
 	reads 3000 "$(disk_of "$NVME")" "$(disk_of "$OTHER")"
 }
 
-write_cpu()
-{
-	echo "$2" >"$1"
-}
-
 test_cpus_come_and_go()
 {
 	local file files reader
@@ -81,9 +76,9 @@ test_cpus_come_and_go()
 	read_for 6000 "$(disk_of "$NVME")" &
 	reader=$!
 	for file in "${files[@]}" "${files[@]}"; do
-		retry write_cpu "$file" 0
+		set_cpu "$file" 0
 		sleep 0.3
-		retry write_cpu "$file" 1
+		set_cpu "$file" 1
 	done
 	wait "$reader" || fail "$(grep -v '^ ' "$WORK/fio.log")"
 }
@@ -94,9 +89,7 @@ test_types_change()
 
 	strict 0
 	for n in {1..4}; do
-		unbind_group "$GROUP"
-		set_type "$GROUP" DMA
-		rebind_group "$GROUP"
+		change_type "$GROUP" DMA
 		retry disk_ready "$NVME"
 		read_for 1500 "$(disk_of "$NVME")" &
 		reader=$!
@@ -106,9 +99,7 @@ test_types_change()
 		set_type "$GROUP" DMA-FQ || :
 		wait "$reader" || fail "$(grep -v '^ ' "$WORK/fio.log")"
 	done
-	unbind_group "$GROUP"
-	set_type "$GROUP" DMA
-	rebind_group "$GROUP"
+	change_type "$GROUP" DMA
 	retry disk_ready "$NVME"
 }
 
