@@ -43,7 +43,7 @@ tree: ## compose build/$BASE/linux: tag base, branch series, one commit per entr
 	@scripts/tree.sh
 refresh: ## carry work done in build/$BASE/linux back into patches/ and the owned files
 	@scripts/refresh.sh
-series: ## build/$BASE/series: cover letter and numbered patches, checked by git am
+series: ## build/$BASE/series: cover letters and numbered patches, checked by git am
 	@scripts/series.sh
 bisect-check: ## build the touched directories at every commit, count new warnings
 	@scripts/bisect.sh

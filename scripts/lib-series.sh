@@ -99,10 +99,28 @@ claim()
 		die E_SERIES "$where: no $path in this repository;" \
 			"add it, or take the line out"
 	while IFS= read -r file; do
-		[[ -z ${OWNER[$file]:-} ]] || die E_SERIES "$where: $file" \
-			"belongs to ${OWNER[$file]} already; take one line out"
+		if [[ -n ${EXACT[$file]:-} && $path = */ ]]; then
+			continue
+		fi
+		[[ -z ${OWNER[$file]:-} || ( $path != */ &&
+			-z ${EXACT[$file]:-} ) ]] ||
+			die E_SERIES "$where: $file belongs to" \
+				"${OWNER[$file]} already; take one line out"
 		OWNER[$file]=$name
+		[[ $path = */ ]] || EXACT[$file]=1
 	done <<<"$files"
+}
+
+# open_part WHERE NAME MORE: the entries that follow go to the list of NAME.
+open_part()
+{
+	[[ $2 =~ ^[A-Za-z0-9._-]+$ && -z $3 ]] ||
+		die E_SERIES "$1: 'part $2 $3' names no part"
+	[[ " ${PARTS[*]} " != *" $2 "* ]] ||
+		die E_SERIES "$1: part $2 is listed twice"
+	[[ -n ${PARTS[*]} || ${#ENTRIES[@]} -eq 0 ]] ||
+		die E_SERIES "$1: entries before the first part"
+	PARTS+=("$2")
 }
 
 # open_entry SRC WHERE KIND NAME
@@ -117,22 +135,27 @@ open_entry()
 			"the line out"
 	KIND[$4]=$3
 	ENTRIES+=("$4")
+	PART[$4]=${PARTS[*]:+${PARTS[-1]}}
 }
 
-# read_series SRC: fill ENTRIES (names in order), KIND[name] (patch or group),
-# OWNER[path] and GONE[path] (name of the group that brings or deletes it).
+# read_series SRC: fill ENTRIES (names in order), PARTS, KIND[name] (patch or
+# group), PART[name], OWNER[path] and GONE[path] (name of the group that brings or
+# deletes it), EXACT[path] (it is named, and not only its directory).
 read_series()
 {
 	local src=$1 line where name='' word more n=0 file
 
-	declare -ga ENTRIES=()
-	declare -gA KIND=() OWNER=() GONE=()
+	declare -ga ENTRIES=() PARTS=()
+	declare -gA KIND=() PART=() OWNER=() GONE=() EXACT=()
 	while IFS= read -r line || [[ -n $line ]]; do
 		n=$((n + 1))
 		where=series/$BASE:$n
 		read -r word more <<<"${line%%#*}" || :
 		if [[ -z $word ]]; then
 			continue
+		elif [[ $word = part && $line != [[:space:]]* ]]; then
+			read -r word more <<<"$more"
+			open_part "$where" "$word" "$more"
 		elif [[ $line != [[:space:]]* ]]; then
 			name=$more
 			open_entry "$src" "$where" "$word" "$name"
@@ -151,6 +174,23 @@ read_series()
 		[[ -n ${KIND[$file]:-} ]] || die E_SERIES \
 			"patches/$BASE/$file is not listed in series/$BASE"
 	done < <(cd "$src/patches/$BASE" && ls)
+}
+
+# parts: "NAME FIRST LAST" of each part, the numbers of its entries from 1; NAME is
+# "-" where there are no parts.
+parts()
+{
+	local name first=1 n=0 part=''
+
+	for name in "${ENTRIES[@]}"; do
+		if [[ $n -gt 0 && ${PART[$name]} != "$part" ]]; then
+			echo "$part $first $n"
+			first=$((n + 1))
+		fi
+		part=${PART[$name]}
+		n=$((n + 1))
+	done
+	echo "${part:--} $first $n"
 }
 
 # inputs_hash SRC: of all that the composed commits depend on.

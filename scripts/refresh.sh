@@ -241,7 +241,7 @@ read_blocks()
 
 	while IFS= read -r line || [[ -n $line ]]; do
 		word=${line%%[[:space:]]*}
-		if [[ -z $line || $word = '#'* ]]; then
+		if [[ -z $line || $word = '#'* || $word = part ]]; then
 			held+=$line$'\n'
 		elif [[ -n $word ]]; then
 			[[ -n $name ]] || { HEADER=$held; held=''; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# build/$BASE/series: the cover letter of series/cover and numbered patches,
-# checked by git am on the clean base.
+# build/$BASE/series: for each part of series/$BASE a directory with a cover letter,
+# of series/cover.PART, and numbered patches; git am on the clean base checks them.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 . "$TOP/scripts/lib-series.sh"
@@ -18,11 +18,11 @@ identity()
 	export GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE
 }
 
-# cover FILE: fill in the text of series/cover.  Its first line is the subject;
-# lines that begin with # are comments.
+# cover FILE TEXT: fill in the text.  Its first line is the subject; lines that
+# begin with # are comments.
 cover()
 {
-	grep -v '^#' "$TOP/series/cover" >"$1.text"
+	grep -v '^#' "$2" >"$1.text"
 	awk -v text="$1.text" '
 		sub(/\*\*\* SUBJECT HERE \*\*\*/, "") {
 			getline line <text
@@ -38,6 +38,36 @@ cover()
 		{ print }' "$1" >"$1.new"
 	mv "$1.new" "$1"
 	rm "$1.text"
+}
+
+# write_part DIR TEXT FIRST LAST: the commits of these numbers, on what precedes.
+write_part()
+{
+	local commits
+
+	mapfile -t commits < <(g rev-list --reverse base..series)
+	commits=("$(ref base)" "${commits[@]}")
+	g format-patch -q -o "$1" --cover-letter --no-renames \
+		--no-signature --cover-from-description=none \
+		"${commits[$3 - 1]}..${commits[$4]}"
+	cover "$1/0000-cover-letter.patch" "$2"
+}
+
+# write_parts DIR
+write_parts()
+{
+	local name first last dir text n=0
+
+	while read -r name first last; do
+		n=$((n + 1))
+		dir=$n-$name
+		text=cover.$name
+		[[ $name != - ]] || { dir=; text=cover; }
+		[[ -f $TOP/series/$text ]] ||
+			die E_SERIES "no series/$text, the cover letter; write it"
+		write_part "$1/$dir" "$TOP/series/$text" "$first" "$last"
+		step "${dir:-series}: $((last - first + 1)) patches"
+	done < <(parts)
 }
 
 # check DIR: git am on the clean base gives the same tree.
@@ -66,9 +96,8 @@ main()
 		die E_SERIES "series/$BASE has no entry; add one"
 	identity
 	rm -rf "$SERIES.new"
-	g format-patch -q -o "$SERIES.new" --cover-letter --no-renames \
-		--no-signature --cover-from-description=none base..series
-	cover "$SERIES.new/0000-cover-letter.patch"
+	read_series "$TOP"
+	write_parts "$SERIES.new"
 	check "$SERIES.new"
 	rm -rf "$SERIES"
 	mv "$SERIES.new" "$SERIES"

@@ -257,6 +257,33 @@ test_series_survives_git_am()
 	diff -r first build/6.12/series
 }
 
+test_series_in_parts()
+{
+	workbench .
+	printf 'first part\n\nA.\n' >series/cover.a
+	printf 'second part\n\nB.\n' >series/cover.b
+	sed -i -e '0,/^patch/s//part a\n&/' -e '0,/^group switch/s//part b\n&/' \
+		series/6.12
+	mv series/cover.b b
+	refused 6 'no series/cover.b' scripts/series.sh
+	mv b series/cover.b
+	make -s series
+	equal "$(cd build/6.12/series && find . -name '*.patch' | sort)" \
+		"$(printf './%s\n' 1-a/0000-cover-letter.patch \
+			1-a/0001-vfio-change-line-20.patch \
+			1-a/0002-iommu-iova-Add-a-tree.patch \
+			2-b/0000-cover-letter.patch \
+			2-b/0001-iommu-iova-Use-the-tree.patch)" files
+	grep -q '^Subject: \[PATCH 0/2\] first part$' \
+		build/6.12/series/1-a/0000-cover-letter.patch
+	grep -q '^B\.$' build/6.12/series/2-b/0000-cover-letter.patch
+	git -C build/6.12/linux checkout -q series
+	echo more >>build/6.12/linux/drivers/iommu/tree.c
+	cp series/6.12 list
+	make -s refresh
+	cmp list series/6.12 || fail 'refresh loses the parts'
+}
+
 test_lint_finds_what_is_wrong()
 {
 	workbench .

@@ -167,6 +167,12 @@ test_series_list_errors_are_refused()
 	refused 6 'listed twice' scripts/tree.sh
 	{ cat list; echo 'pitch vfio.patch'; } >series/6.12
 	refused 6 "neither 'patch NAME.patch' nor" scripts/tree.sh
+	{ cat list; echo 'part late'; } >series/6.12
+	refused 6 'entries before the first part' scripts/tree.sh
+	{ echo 'part a b'; cat list; } >series/6.12
+	refused 6 "'part a b' names no part" scripts/tree.sh
+	{ echo 'part a'; cat list; echo 'part a'; } >series/6.12
+	refused 6 'part a is listed twice' scripts/tree.sh
 	cp list series/6.12
 	cp patches/6.12/vfio.patch patches/6.12/other.patch
 	refused 6 'other.patch is not listed' scripts/tree.sh
@@ -206,6 +212,14 @@ test_directory_of_owned_files()
 	equal "$(git -C "$TREE" ls-tree -r --format='%(objectmode) %(path)' \
 		series tools)" "$(printf '%s\n' '100644 tools/testing/iova/a.c' \
 			'100755 tools/testing/iova/linux/b.sh')" files
+	# what another group names is that group's
+	sed -i 's,^\tinclude/linux/iova.h,&\n\ttools/testing/iova/a.c,' series/6.12
+	make -s tree
+	equal "$(git -C "$TREE" ls-tree -r --name-only series~1 tools)" \
+		tools/testing/iova/linux/b.sh 'files before'
+	cp series/6.12 list
+	make -s refresh
+	cmp list series/6.12 || fail 'refresh changes the list'
 }
 
 test_wrong_base_is_refused()
