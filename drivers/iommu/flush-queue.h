@@ -30,7 +30,7 @@
 /* Entries reclaimed under one hold of a ring's lock. */
 #define IOMMU_FQ_STEP		16
 /* Steps that the timer takes in softirq, all in the ring of its own CPU. */
-#define IOMMU_FQ_TIMER_STEPS	4
+#define IOMMU_FQ_TIMER_STEPS	1
 /* Steps that an allocation takes which found no place: a ring's worth. */
 #define IOMMU_FQ_ALLOC_STEPS	(IOMMU_FQ_BLOCKS * IOMMU_FQ_BLOCK / \
 				 IOMMU_FQ_STEP)

@@ -141,6 +141,14 @@ def measures(sim):
                      f"{what}", ">= 10x, or the unit's limit",
                      f"{times(value)}, {used:.0f}% of the unit",
                      value is not None and (value >= 10 or used >= 95)))
+    for cpus in (16, 64):
+        timer = [sim.value("timer", policy, "bursts", "lazy", cpus)
+                 for policy in ("series", "stock")]
+        ratio = timer[0] / timer[1] if all(timer) else None
+        rows.append((f"longest timer of the queue, rings of {cpus} CPUs full",
+                     "<= 0.1x stock",
+                     f"{timer[0]:.0f} us, {ratio:.3f}x" if ratio else "-",
+                     ratio is not None and ratio <= 0.1))
     for lock in ("tree", "depot"):
         value = sim.value(f"{lock}%", "series", "receive", "lazy", 256)
         rows.append((f"receive, 256 CPUs: time with the {lock} lock", "< 2%",

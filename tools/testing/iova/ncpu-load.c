@@ -16,6 +16,7 @@
 
 static const unsigned short one_page[] = { 1, 0 };
 static const unsigned short large[] = { 64, 0 };
+static const unsigned short uncached[] = { 33, 100, 256, 500, 1024, 0 };
 static const unsigned short mixed[] = { 1, 2, 8, 16, 32, 33, 64, 100, 128, 256, 0 };
 
 const struct ncpu_load ncpu_loads[] = {
@@ -31,6 +32,9 @@ const struct ncpu_load ncpu_loads[] = {
 	/* 1,088,996 transactions a second on 16 cores, two packets each. */
 	{ "memcached", "4 KiB, with the work of memcached in 2015", one_page, 1,
 	  0, false, 16e9 / 1088996 / 2 },
+	/* Less than makes a ring of the base's, of 256, ask for a flush. */
+	{ "bursts", "33 to 1024 pages, knob at its default, until rings are full",
+	  uncached, 1, 0, false, 0, 240 },
 	{}
 };
 
@@ -139,6 +143,23 @@ static void receive_step(unsigned int *turn)
 	}
 }
 
+/* Fill the ring of this CPU, and wait until what is in it has been freed. */
+static void burst_step(unsigned int *turn)
+{
+	struct ring *ring = &rings[clock_cpu->id];
+	unsigned int i;
+
+	for (i = 0; i < run->load->burst; i++)
+		map(ring, turn);
+	while (ring->tail != ring->head)
+		unmap(ring);
+	for (i = 0; i < 60; i++) {
+		clock_spend(CLOCK_IDLE, CLOCK_MS);
+		clock_sync();
+		clock_run_timers();
+	}
+}
+
 static void add_up(u64 since)
 {
 	u64 *from = (u64 *)&clock_cpu->stats, *to = (u64 *)&run->sum;
@@ -194,10 +215,13 @@ static void cpu_main(void)
 		if (!since && clock_cpu->now >= run->warm) {
 			since = clock_cpu->now;
 			memset(&clock_cpu->stats, 0, sizeof(clock_cpu->stats));
+			clock_longest_timer = 0;
 		}
 		clock_sync();
 		clock_run_timers();
-		if (crossed)
+		if (run->load->burst)
+			burst_step(&turn);
+		else if (crossed)
 			receive_step(&turn);
 		else
 			same_step(&turn);

@@ -96,7 +96,7 @@ static const char *const columns[] = {
 	"policy", "load", "mode", "cpus", "ops/s", "ns/op", "driver", "pte",
 	"work", "move", "lock", "flush", "idle", "hottest", "hottest%", "tree%",
 	"depot%", "tree-locks", "depot-locks", "locks", "flushes", "moves",
-	"accesses", "warm",
+	"accesses", "warm", "timer",
 };
 
 static void print_header(void)
@@ -125,11 +125,11 @@ static void print(const struct ncpu_run *run)
 	printf("\t%s\t%.2f\t%.2f\t%.2f", hottest(run),
 	       share(run, lock_stats(run, hottest(run))), share(run, tree),
 	       share(run, depot));
-	printf("\t%.6f\t%.6f\t%.4f\t%.6f\t%.3f\t%.1f\t%.0f\n",
+	printf("\t%.6f\t%.6f\t%.4f\t%.6f\t%.3f\t%.1f\t%.0f\t%.1f\n",
 	       each(run, tree.taken),
 	       each(run, depot.taken), each(run, locks),
 	       each(run, run->sum.flushes), each(run, run->sum.moves),
-	       each(run, run->sum.accesses), run->warm / 1e9);
+	       each(run, run->sum.accesses), run->warm / 1e9, clock_longest_timer / 1e6);
 }
 
 static void print_costs(void)

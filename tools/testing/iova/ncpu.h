@@ -47,6 +47,8 @@ extern const struct ncpu_policy ncpu_off;
  * @range: cached range that is set where a policy can, in bytes; 0 for default
  * @crossed: even CPUs map, and the next odd one unmaps
  * @driver: what a driver does for an operation, in ns; 0 for what the table says
+ * @burst: each CPU maps so many, unmaps them all, and then waits for the timer; 0
+ *	   for a steady load
  */
 struct ncpu_load {
 	const char		*name;
@@ -56,6 +58,7 @@ struct ncpu_load {
 	size_t			range;
 	bool			crossed;
 	double			driver;
+	unsigned int		burst;
 };
 
 /* Ends with one without a name. */

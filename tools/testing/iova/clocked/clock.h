@@ -161,5 +161,7 @@ const char *clock_lock_class(unsigned int class);
 
 /* timer.c: run what is due on this CPU, between two operations. */
 void clock_run_timers(void);
+/* What the longest call of a timer took, of all CPUs. */
+extern u64 clock_longest_timer;
 
 #endif

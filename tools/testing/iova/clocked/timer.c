@@ -69,14 +69,19 @@ bool cancel_work_sync(struct work_struct *work)
 	return true;
 }
 
+u64 clock_longest_timer;
+
 void sim_timer_run(struct work_struct *work)
 {
 	struct timer_list *timer = container_of(work, struct timer_list, work);
+
+	u64 begin = clock_cpu->now;
 
 	clock_spend(CLOCK_WORK, cost[COST_SOFTIRQ]);
 	sim_in_interrupt = true;
 	timer->function(timer);
 	sim_in_interrupt = false;
+	clock_longest_timer = max(clock_longest_timer, clock_cpu->now - begin);
 }
 
 /* What is due first; a timer before work that is due with it. */
