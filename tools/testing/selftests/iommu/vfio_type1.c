@@ -355,7 +355,7 @@ TEST_F(type1, memlock_limit_leaves_no_trace)
 }
 
 /* Case 30: how many entries a mapping costs does not depend on its size. */
-TEST_F(type1, four_gib_cost_one_entry)
+TEST_F_TIMEOUT(type1, four_gib_cost_one_entry, 300)
 {
 	uint64_t size = 4 * VT_1G, at;
 	int fd = memfd_create("type1", 0);
