@@ -131,8 +131,8 @@ a_guest()
 	printf '%s\n' ranges:10000 calls:1000 mean_ns:210988 worst_ns:4803776 \
 		>"$1/out/search-10000.txt"
 	printf '%s\n' "alloc_iova_fast 50000" "alloc_iova 990" "tree_lock 1980" \
-		"trim_lock 180" "tree_search 10" "qi_submit_sync 75" >"$1/out/counts-4K-t4.txt"
-	printf '%s\n' "iommu_unmap_fast 40000" "qi_submit_sync 30" \
+		"trim_lock 180" "tree_search 10" "submissions 75" >"$1/out/counts-4K-t4.txt"
+	printf '%s\n' "iommu_unmap_fast 40000" "submissions 30" \
 		>"$1/out/flushes-8.txt"
 	printf '%s\n' "map_us 45000.5" "unmap_us 1200.0" "runs 30" "walks 31" \
 		"unmaps 1" "syncs 1" "unpins 64" "reschedules 99" \
@@ -183,6 +183,14 @@ test_doubtful_output_is_refused()
 	a_guest raw/1-off
 	sed -i 's/groups: 8/groups: 9/' raw/1-off/out/memory-idle.txt
 	refused 1 "not 8 groups" report collect raw out
+	# what is looked for in the wrong place is never seen
+	a_guest raw/1-off
+	sed -i '/submissions/d' raw/1-off/out/flushes-8.txt
+	refused 1 "flushes-8.txt" report collect raw out
+	a_guest raw/1-off
+	printf '%s\n' "alloc_iova_fast 50000" "alloc_iova 50000" "trim_lock 0" \
+		"tree_search 0" "submissions 75" >raw/1-off/out/counts-4K-t4.txt
+	refused 1 "no tree lock" report collect raw out
 }
 
 test_complete_run_fills_every_cell()

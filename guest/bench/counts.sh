@@ -3,13 +3,13 @@
 #
 # What dma_map_benchmark makes the kernel do, counted and not timed: calls by
 # ftrace's function profiler, acquisitions of the tree lock by a kprobe with a
-# histogram, after a second of warming up.  The lock is the first member of struct iova_domain, so that it has
-# the domain's address.
+# histogram, after a second of warming up.  The lock is the only one in struct
+# iova_domain, near its begin.
 
 # shellcheck source-path=SCRIPTDIR
 . "$HERE/dma.sh"
 
-FUNCTIONS=(alloc_iova_fast alloc_iova qi_submit_sync)
+FUNCTIONS=(alloc_iova_fast alloc_iova)
 LOCK=_raw_spin_lock_irqsave
 
 # bench_domain: the address of the domain that dma_map_benchmark maps into.
@@ -46,15 +46,18 @@ counter()
 # count_one PAGES THREADS DOMAIN
 count_one()
 {
-	local lock=$TRACING/events/kprobes/lock hist="hist:keys=at if at == $3"
-	local trimmed searched
+	local lock=$TRACING/events/kprobes/lock hist trimmed searched
+
+	hist=$(printf 'hist:keys=at if at >= %s && at < %#x' "$3" $(($3 + 128)))
 
 	dma_map "$1" "$2" 1 >/dev/null	# fills the caches
 	trimmed=$(counter tree_trim_locks)
 	searched=$(counter tree_searches)
 	echo "$hist" >"$lock/trigger"
-	calls_during "${FUNCTIONS[@]}" -- dma_map "$1" "$2" 1 2>/dev/null
-	awk '/^{.*hitcount:/ { print "tree_lock", $NF }' "$lock/hist"
+	calls_during "${FUNCTIONS[@]}" "$(submit_function)" -- \
+		dma_map "$1" "$2" 1 2>/dev/null | submissions
+	awk '/^{.*hitcount:/ { n += $NF } END { if (n) print "tree_lock", n }' \
+		"$lock/hist"
 	echo "!$hist" >"$lock/trigger"
 	echo "trim_lock $(($(counter tree_trim_locks) - trimmed))"
 	echo "tree_search $(($(counter tree_searches) - searched))"

@@ -15,10 +15,10 @@ run_flushes()
 		for ((n = 0; n < disks; n++)); do
 			jobs+=(--name="disk$n" --filename="/dev/nvme${n}n1")
 		done
-		calls_during iommu_unmap_fast qi_submit_sync -- \
+		calls_during iommu_unmap_fast "$(submit_function)" -- \
 			fio --rw=randread --bs=4k --ioengine=io_uring \
 			--iodepth=8 --direct=1 --norandommap --time_based \
-			--runtime=2 "${jobs[@]}" \
-			>"/out/flushes-$name.txt" 2>/dev/null
+			--runtime=2 "${jobs[@]}" 2>/dev/null | submissions \
+			>"/out/flushes-$name.txt"
 	done < <(cases flushes)
 }

@@ -29,6 +29,20 @@ say()
 	echo "$*"
 }
 
+# submit_function: the one by which VT-d's driver gives a unit something to
+# invalidate, which is another in the series.
+submit_function()
+{
+	grep -wm 1 -o -e qi_ring_submit "$TRACING/available_filter_functions" ||
+		echo qi_submit_sync
+}
+
+# submissions: give its count a name of its own.
+submissions()
+{
+	sed -E 's/^qi_(ring_submit|submit_sync) /submissions /'
+}
+
 # group_facts KIND: the first such device and its group, as far as they exist.
 group_facts()
 {

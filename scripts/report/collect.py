@@ -85,16 +85,19 @@ def parse_counts(path):
     locks = found.get("tree_lock", 0) - found["trim_lock"]
     # The series counts all its searches, those of alloc_iova() included.
     searches = found["tree_search"] or found.get("alloc_iova", 0)
+    # A search takes the lock: if none was seen, it was not looked for there.
+    if searches >= found["alloc_iova_fast"] and not locks > 0:
+        raise BadOutput(f"{path}: searches, and no tree lock")
     return {"searches": searches / maps,
             "tree_locks": max(locks, 0) / maps,
-            "invalidations": found.get("qi_submit_sync", 0) / maps}
+            "invalidations": found["submissions"] / maps}
 
 
 def parse_flushes(path):
     """Commands to the remapping unit per 10,000 unmaps."""
     found = numbers(path)
     return {"flushes":
-            found.get("qi_submit_sync", 0) / found["iommu_unmap_fast"] * 1e4}
+            found["submissions"] / found["iommu_unmap_fast"] * 1e4}
 
 
 def parse_vfio(path):
