@@ -83,7 +83,7 @@ owned_files()
 # claim SRC WHERE NAME PATH: PATH, a line of series/$BASE, belongs to NAME.
 claim()
 {
-	local src=$1 where=$2 name=$3 path=$4 file files
+	local src=$1 where=$2 name=$3 path=$4 file files had
 
 	if [[ $path = -* ]]; then
 		GONE[${path#-}]=$name
@@ -99,15 +99,14 @@ claim()
 		die E_SERIES "$where: no $path in this repository;" \
 			"add it, or take the line out"
 	while IFS= read -r file; do
-		if [[ -n ${EXACT[$file]:-} && $path = */ ]]; then
-			continue
-		fi
-		[[ -z ${OWNER[$file]:-} || ( $path != */ &&
-			-z ${EXACT[$file]:-} ) ]] ||
+		had=${CLAIM[$file]:-}
+		[[ $had != "$path" ]] ||
 			die E_SERIES "$where: $file belongs to" \
 				"${OWNER[$file]} already; take one line out"
+		# all of them begin the same path: a longer one says more
+		[[ ${#path} -gt ${#had} ]] || continue
 		OWNER[$file]=$name
-		[[ $path = */ ]] || EXACT[$file]=1
+		CLAIM[$file]=$path
 	done <<<"$files"
 }
 
@@ -140,13 +139,13 @@ open_entry()
 
 # read_series SRC: fill ENTRIES (names in order), PARTS, KIND[name] (patch or
 # group), PART[name], OWNER[path] and GONE[path] (name of the group that brings or
-# deletes it), EXACT[path] (it is named, and not only its directory).
+# deletes it), CLAIM[path] (the line that says so).
 read_series()
 {
 	local src=$1 line where name='' word more n=0 file
 
 	declare -ga ENTRIES=() PARTS=()
-	declare -gA KIND=() PART=() OWNER=() GONE=() EXACT=()
+	declare -gA KIND=() PART=() OWNER=() GONE=() CLAIM=()
 	while IFS= read -r line || [[ -n $line ]]; do
 		n=$((n + 1))
 		where=series/$BASE:$n

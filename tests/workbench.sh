@@ -217,6 +217,10 @@ test_directory_of_owned_files()
 	make -s tree
 	equal "$(git -C "$TREE" ls-tree -r --name-only series~1 tools)" \
 		tools/testing/iova/linux/b.sh 'files before'
+	sed -i 's,^\tinclude/linux/iova.h,&\n\ttools/testing/iova/linux/,' series/6.12
+	make -s tree
+	equal "$(git -C "$TREE" ls-tree -r --name-only series~1 tools)" '' \
+		'nothing left before'
 	cp series/6.12 list
 	make -s refresh
 	cmp list series/6.12 || fail 'refresh changes the list'

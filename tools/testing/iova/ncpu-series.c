@@ -29,12 +29,12 @@ void iommu_put_pages_list(struct list_head *list)
 
 static void flush_unit(void *scope)
 {
-	ncpu_unit_wait();
+	ncpu_qi_flush();
 }
 
 static void flush_domain(struct iommu_domain *domain)
 {
-	ncpu_unit_wait();
+	ncpu_qi_flush();
 }
 
 static void flush_parked(struct iova_domain *iovad)
@@ -49,7 +49,7 @@ static void begin(unsigned int nr, size_t range, bool strict)
 	struct iommu_fq *fq = NULL;
 	unsigned int i;
 
-	ncpu_unit_begin();
+	ncpu_qi_begin();
 	is_strict = strict;
 	domains = clock_memory(nr * sizeof(*domains));
 	sim_check(!iova_cache_get(), "no caches");
@@ -82,7 +82,7 @@ static void unmap(unsigned int domain, unsigned long pfn, unsigned long pages)
 
 	if (!is_strict && iommu_fq_add(&d->client, pfn, pages, &freelist))
 		return;
-	ncpu_unit_wait();
+	ncpu_qi_flush();
 	free_iova_fast(&d->iovad, pfn, pages);
 }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A model of a remapping unit, and of two ways to use its invalidation queue. The
+ * A model of a remapping unit, and of how 6.12 uses its invalidation queue. The
  * unit takes what the doorbell has told it of in order. A submission is two slots
  * of the ring: a descriptor, and the wait by which the unit tells that it is done.
- *
- *   poll	what 6.12 does: the lock of the ring is held for the doorbell, and
- *		taken again for each look, which reads the fault status as well
- *   wait	what the series does: the lock is held for the descriptors alone, the
- *		doorbell is rung by one for all, and waiting takes no lock
+ * The lock of the ring is held for the doorbell, and taken again for each look,
+ * which reads the fault status as well.
  */
 #include "ncpu.h"
 
@@ -21,7 +18,6 @@
  * @q_lock: protects @head, @len and the descriptors
  * @head: submissions so far
  * @len: length of each
- * @bell: only ever tried; held to ring for all that has been submitted
  * @rung: submissions that the unit knows of
  * @tail: submissions whose slots are free again
  * @desc: descriptors
@@ -33,7 +29,6 @@ static struct unit {
 	spinlock_t	q_lock;	/* head, len, desc */
 	unsigned int	head;
 	unsigned char	len[2 * SLOTS];
-	spinlock_t	bell ____cacheline_aligned_in_smp; /* rung */
 	unsigned int	rung;
 	unsigned int	tail ____cacheline_aligned_in_smp;
 	u64		desc[SLOTS][4] ____cacheline_aligned_in_smp;
@@ -47,7 +42,6 @@ void ncpu_unit_begin(void)
 {
 	unit = clock_memory(sizeof(*unit));
 	spin_lock_init(&unit->q_lock);
-	spin_lock_init(&unit->bell);
 }
 
 /* Tell the unit of all that was submitted. */
@@ -118,47 +112,4 @@ void ncpu_unit_poll(void)
 		spin_lock(&unit->q_lock);
 	}
 	spin_unlock_irqrestore(&unit->q_lock, flags);
-}
-
-static bool is_rung(unsigned int pos)
-{
-	clock_read(&unit->rung);
-	return (int)(READ_ONCE(unit->rung) - pos) > 0;
-}
-
-/* See to it that the unit knows, or that somebody is telling it. */
-static void ring_bell(unsigned int pos)
-{
-	unsigned long flags;
-
-	if (is_rung(pos))
-		return;
-	local_irq_save(flags);
-	if (spin_trylock(&unit->bell)) {
-		if (!is_rung(pos))
-			ring();
-		spin_unlock(&unit->bell);
-	}
-	local_irq_restore(flags);
-}
-
-void ncpu_unit_wait(void)
-{
-	unsigned long flags;
-	unsigned int pos;
-
-	spin_lock_irqsave(&unit->q_lock, flags);
-	while (!has_room()) {
-		pos = unit->head - 1;
-		spin_unlock_irqrestore(&unit->q_lock, flags);
-		ring_bell(pos);
-		clock_spend(CLOCK_FLUSH, RELAX);
-		spin_lock_irqsave(&unit->q_lock, flags);
-	}
-	pos = put();
-	spin_unlock_irqrestore(&unit->q_lock, flags);
-	for (ring_bell(pos); !is_rung(pos); ring_bell(pos))
-		clock_spend(CLOCK_FLUSH, RELAX);
-	/* The unit has written the status: that line moves, too. */
-	clock_spend_until(CLOCK_FLUSH, unit->done[pos % SLOTS] + cost[COST_MOVE]);
 }

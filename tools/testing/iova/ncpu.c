@@ -26,7 +26,8 @@ static const struct {
 	{ "&list->lock", "flush-list" },
 	{ "&d->cache_lock", "domain" },
 	{ "&unit->q_lock", "unit-queue" },
-	{ "&unit->bell", "doorbell" },
+	{ "unit &ring->lock", "unit-queue" },
+	{ "unit &ring->bell", "doorbell" },
 	{ "&cache->lock", "slab" },
 };
 

@@ -93,12 +93,14 @@ void ncpu_run(struct ncpu_run *run);
 /* Operations a second, all CPUs. */
 double ncpu_rate(const struct ncpu_run *run);
 
-/* ncpu-unit.c: the remapping unit, one for all domains. */
+/* ncpu-unit.c: the remapping unit as 6.12 uses it, one for all domains. */
 void ncpu_unit_begin(void);
-/* Invalidate as 6.12 does: the queue's lock is taken again for each look. */
+/* Invalidate, and wait for it. */
 void ncpu_unit_poll(void);
-/* Submit under the queue's lock, and wait under none. */
-void ncpu_unit_wait(void);
+
+/* ncpu-qi.c: the same with the series' invalidation queue. */
+void ncpu_qi_begin(void);
+void ncpu_qi_flush(void);
 
 /**
  * ncpu_alloc - what dma-iommu does for a device behind PCI

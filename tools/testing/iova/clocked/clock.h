@@ -155,6 +155,9 @@ void clock_write_range(void *addr, size_t size);
 /* The line is this CPU's as the result of a transfer already paid for. */
 void clock_own(void *addr, struct clock_cpu *cpu);
 
+/* The line was written to by a device. */
+void clock_device_wrote(void *addr);
+
 /* lock.c */
 /* The name of a class as spin_lock_init() has it; NULL beyond the last. */
 const char *clock_lock_class(unsigned int class);

@@ -17,11 +17,13 @@
 
 #define MEMORY_SIZE	(2UL << 30)
 #define LINE_SHIFT	6
+#define DEVICE		(SIM_CPUS_MAX + 1)
 
 /**
  * struct line - a cache line
  * @free_at: when the last move of it ended
- * @owner: number of the CPU that has changed it last, plus 1; 0 for none
+ * @owner: number of the CPU that has changed it last, plus 1; 0 for none, DEVICE
+ *	   for a device
  * @shared: @readers counts; the owner is one of them
  * @readers: a bit for each CPU that has a copy
  */
@@ -101,6 +103,17 @@ void clock_own(void *addr, struct clock_cpu *cpu)
 		set_owner(line, cpu);
 }
 
+void clock_device_wrote(void *addr)
+{
+	struct line *line = line_of(addr);
+
+	if (line) {
+		line->owner = DEVICE;
+		line->shared = false;
+		memset(line->readers, 0, sizeof(line->readers));
+	}
+}
+
 /* After those before, which it keeps busy for @busy; returns when it has come. */
 static u64 move(struct line *line, u64 time, u64 busy)
 {
@@ -123,7 +136,8 @@ static void load(struct line *line)
 
 	if (!line->shared) {
 		line->shared = true;
-		add_reader(line, line->owner - 1);
+		if (line->owner != DEVICE)
+			add_reader(line, line->owner - 1);
 		there = move(line, cost[COST_MOVE], cost[COST_MOVE]);
 	} else {
 		there = move(line, cost[COST_SHARE], cost[COST_SERVE]);

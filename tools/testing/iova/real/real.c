@@ -97,6 +97,10 @@ void clock_write(void *addr)
 {
 }
 
+void clock_device_wrote(void *addr)
+{
+}
+
 void clock_drain(void)
 {
 }
