@@ -6,7 +6,7 @@
 #ifndef _SIM_JITTER_H
 #define _SIM_JITTER_H
 
-extern int usleep(unsigned int usec);
+int usleep(unsigned int usec);
 
 static inline void sim_jitter(void)
 {
