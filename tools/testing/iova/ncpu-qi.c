@@ -15,7 +15,6 @@
 #include "ncpu.h"
 
 #define SHIFT	DMAR_IQ_SHIFT
-#define RELAX	20000
 
 /* A wait descriptor's. */
 struct word {
@@ -140,7 +139,7 @@ void sim_relax(void)
 {
 	u64 next = catch_up();
 
-	clock_spend_until(CLOCK_FLUSH, max(next, clock_cpu->now + RELAX));
+	clock_spend_until(CLOCK_FLUSH, max(next, clock_cpu->now + NCPU_RELAX));
 	clock_sync();
 	catch_up();
 }

@@ -11,7 +11,6 @@
 /* Submissions that the ring has room for. */
 #define ROOM	127
 #define SLOTS	128
-#define RELAX	20000
 
 /**
  * struct unit - the queue, by cache lines
@@ -99,7 +98,7 @@ void ncpu_unit_poll(void)
 	spin_lock_irqsave(&unit->q_lock, flags);
 	while (!has_room()) {
 		spin_unlock(&unit->q_lock);
-		clock_spend(CLOCK_FLUSH, RELAX);
+		clock_spend(CLOCK_FLUSH, NCPU_RELAX);
 		spin_lock(&unit->q_lock);
 	}
 	pos = put();
@@ -108,7 +107,7 @@ void ncpu_unit_poll(void)
 		/* The fault status, with the lock held. */
 		clock_spend(CLOCK_FLUSH, cost[COST_MMIO_READ]);
 		spin_unlock(&unit->q_lock);
-		clock_spend(CLOCK_FLUSH, RELAX);
+		clock_spend(CLOCK_FLUSH, NCPU_RELAX);
 		spin_lock(&unit->q_lock);
 	}
 	spin_unlock_irqrestore(&unit->q_lock, flags);

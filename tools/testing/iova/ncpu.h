@@ -93,6 +93,9 @@ void ncpu_run(struct ncpu_run *run);
 /* Operations a second, all CPUs. */
 double ncpu_rate(const struct ncpu_run *run);
 
+/* Of a loop that waits for the unit, a round. */
+#define NCPU_RELAX	20000
+
 /* ncpu-unit.c: the remapping unit as 6.12 uses it, one for all domains. */
 void ncpu_unit_begin(void);
 /* Invalidate, and wait for it. */

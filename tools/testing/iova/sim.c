@@ -11,6 +11,8 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 
+#include <sim/random.h>
+
 #include "sim.h"
 
 _Thread_local unsigned long sim_seed = 1;
@@ -74,10 +76,7 @@ u64 sim_random(void)
 		random_seed = sim_seed;
 		random_state = (sim_seed + 1) * 0x9e3779b97f4a7c15ull;
 	}
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * 0x2545f4914f6cdd1dull;
+	return sim_xorshift(&random_state);
 }
 
 unsigned long sim_random_below(unsigned long n)

@@ -14,6 +14,7 @@
 #include <setjmp.h>
 
 #include <linux/list.h>
+#include <sim/random.h>
 
 #include "cost.h"
 #include "sim.h"
@@ -134,12 +135,7 @@ void clock_wake(struct clock_cpu *cpu, u64 at);
 /* 0 to @n - 1, from the CPU's own generator. */
 static inline u64 clock_random_below(u64 n)
 {
-	u64 *state = &clock_cpu->random;
-
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return (*state * 0x2545f4914f6cdd1dull >> 11) % n;
+	return (sim_xorshift(&clock_cpu->random) >> 11) % n;
 }
 
 /* line.c: memory whose cache lines are known, never given back. */

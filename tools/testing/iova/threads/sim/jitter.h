@@ -6,19 +6,18 @@
 #ifndef _SIM_JITTER_H
 #define _SIM_JITTER_H
 
+#include <sim/random.h>
+
 int usleep(unsigned int usec);
 
 static inline void sim_jitter(void)
 {
 	/* Another in each thread, and where addresses are random, in each run. */
-	static __thread unsigned long state;
+	static __thread u64 state;
 
 	if (!state)
 		state = (unsigned long)&state;
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	if ((state * 0x2545f4914f6cdd1dull >> 40) % 1000 == 0)
+	if ((sim_xorshift(&state) >> 40) % 1000 == 0)
 		usleep((state >> 8) % 200);
 }
 
