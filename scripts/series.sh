@@ -40,24 +40,22 @@ cover()
 	rm "$1.text"
 }
 
-# write_part DIR TEXT FIRST LAST: the commits of these numbers, on what precedes.
+# write_part DIR TEXT RANGE: the commits of RANGE.
 write_part()
 {
-	local commits
-
-	mapfile -t commits < <(g rev-list --reverse base..series)
-	commits=("$(ref base)" "${commits[@]}")
 	g format-patch -q -o "$1" --cover-letter --no-renames \
 		--no-signature --cover-from-description=none \
-		"${commits[$3 - 1]}..${commits[$4]}"
+		"$3"
 	cover "$1/0000-cover-letter.patch" "$2"
 }
 
 # write_parts DIR
 write_parts()
 {
-	local name first last dir text n=0
+	local name first last dir text commits n=0
 
+	# the N-th entry's is commits[N]
+	mapfile -t commits < <(ref base; g rev-list --reverse base..series)
 	while read -r name first last; do
 		n=$((n + 1))
 		dir=$n-$name
@@ -65,7 +63,8 @@ write_parts()
 		[[ $name != - ]] || { dir=; text=cover; }
 		[[ -f $TOP/series/$text ]] ||
 			die E_SERIES "no series/$text, the cover letter; write it"
-		write_part "$1/$dir" "$TOP/series/$text" "$first" "$last"
+		write_part "$1/$dir" "$TOP/series/$text" \
+			"${commits[first - 1]}..${commits[last]}"
 		step "${dir:-series}: $((last - first + 1)) patches"
 	done < <(parts)
 }
