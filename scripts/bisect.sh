@@ -14,6 +14,7 @@ PASSED=$B/check-passed	# one file for each commit that has
 # build: what run_logged runs.
 build()
 {
+	seed
 	configure
 	kmake vmlinux modules
 }

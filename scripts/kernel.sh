@@ -4,10 +4,10 @@
 # in build/$BASE/$KERNEL-$FLAVOUR.  The last line is the bzImage's path.
 #
 # Nearly all objects of the two kernels are the same, so the first build of the
-# second one begins with a copy of the other's build directory: seed() says how
-# make is led to rebuild no more and no less than what the series touches.
+# second one begins with a copy of the other's build directory.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$TOP/scripts/lib-objects.sh"
 
 BASE_SRC=$B/linux-base
 SERIES_SRC=$B/linux
@@ -96,27 +96,11 @@ touched()
 	} | sort -u
 }
 
-# seed FROM TO: begin TO's build with a copy of FROM's.  kbuild's command files
-# name the source tree: let them name the other.  Then, by time stamps, what
-# the series touches is newer than any object, and all the rest is older.
+# seed FROM TO: begin TO's build with a copy of FROM's.
 seed()
 {
-	local from=$B/$1-$FLAVOUR to=$B/$2-$FLAVOUR files from_src to_src
-
-	from_src=$(source_of "$1")
-	to_src=$(source_of "$2")
-	rm -rf "$to" "$to.tmp"
-	cp -a --reflink=auto "$from" "$to.tmp"
-	rm -f "$to.tmp/.done"
-	find "$to.tmp" -name '*.cmd' -print0 | xargs -0 sed -i \
-		-e "s,$from_src\\b,$to_src,g" -e "s,$from\\b,$to,g" \
-		-e "s,\\.\\./${from_src##*/}/,../${to_src##*/}/,g"
-	find "$to_src" -path "$to_src/.git" -prune -o -type f \
-		-newer "$from/.started" -print0 |
-		xargs -0r touch -c -r "$from/.started"
-	files=$(touched)
-	(cd "$to_src" && xargs -r touch -c <<<"$files")
-	mv "$to.tmp" "$to"
+	touched | copy_objects "$B/$1-$FLAVOUR" "$(source_of "$1")" \
+		"$B/$2-$FLAVOUR" "$(source_of "$2")"
 }
 
 # other KERNEL

@@ -4,6 +4,8 @@
 # A work tree and an output directory of their own, in which commits of the
 # series are compiled and checked.  Source it after lib-series.sh.
 
+. "$TOP/scripts/lib-objects.sh"
+
 SRC=$B/check-src
 OUT=$B/check-out
 export SRC OUT
@@ -23,6 +25,16 @@ check_out()
 	rm -f "$(git -C "$SRC" rev-parse --git-path index.lock)"
 	git -C "$SRC" checkout -q -f --detach "$1"
 	git -C "$SRC" clean -q -f -d
+}
+
+# seed: begin with what a kernel of the base has, if there is one.  Only what is
+# configured otherwise is compiled again.
+seed()
+{
+	if [[ ! -d $OUT && -f $B/base-vm/.done ]]; then
+		git -C "$SRC" diff --name-only --no-renames base | copy_objects \
+			"$B/base-vm" "$B/linux-base" "$OUT" "$SRC"
+	fi
 }
 
 # fragments: the configuration that is compiled; with BUILT_IN, no modules.
