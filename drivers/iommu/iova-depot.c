@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The depots of an IOVA domain: magazines that no CPU holds, one depot a class.
+ * The depots of an IOVA domain: magazines that no CPU holds, one depot a class
+ * or, where too many CPUs meet in one, several (iova-depot-split.c).
  *
  * A CPU that has used up both of its magazines trades one here: an empty one
  * against a full one, or the other way round. Magazines are conserved by a trade,
@@ -39,28 +40,6 @@
 #include "iova-internal.h"
 
 #include <trace/events/iommu_iova.h>
-
-static unsigned int depot_cap_start(const struct iova_depot *depot)
-{
-	return min_t(unsigned int, IOVA_MAG_MIN, depot->cap_max);
-}
-
-/**
- * iova_depot_init - set up a depot without magazines
- * @depot: depot
- * @order: its class
- * @shift: log2 of the domain's granule in bytes
- *
- * Context: nobody else may know the depot yet.
- */
-void iova_depot_init(struct iova_depot *depot, unsigned int order,
-		     unsigned int shift)
-{
-	spin_lock_init(&depot->lock);
-	depot->cap_max = clamp(IOVA_MAG_BYTES >> (order + shift),
-			       1, IOVA_MAG_MAX);
-	depot->cap = depot_cap_start(depot);
-}
 
 /**
  * iova_mag_alloc - allocate an empty magazine
@@ -144,23 +123,6 @@ static void trip_begin(struct iova_depot *depot)
 	}
 }
 
-static void trip_end(struct iova_rcache *rcache, struct iova_depot *depot,
-		     bool full)
-	__releases(&depot->lock)
-{
-	unsigned int order = depot - rcache->depot;
-
-	depot->min_full = min(depot->min_full, depot->nr_full);
-	depot->min_empty = min(depot->min_empty, depot->nr_empty);
-	trace_iova_depot_exchange(rcache->iovad, order, full, depot->nr_full,
-				  depot->nr_empty);
-	spin_unlock(&depot->lock);
-
-	if (!delayed_work_pending(&rcache->trim))
-		queue_delayed_work(system_unbound_wq, &rcache->trim,
-				   IOVA_TRIM_DELAY);
-}
-
 /*
  * Have the supply work run. One that is pending need not be told, and its mark is
  * for all CPUs to read. It takes the lock later, and finds what is wanted: had it
@@ -172,6 +134,35 @@ static void order_supply(struct iova_rcache *rcache, struct iova_depot *depot)
 
 	if (!work_pending(&rcache->supply))
 		queue_work(system_unbound_wq, &rcache->supply);
+}
+
+/* Whether magazines that cannot grow leave the lock what bounds the class. */
+static bool wants_split(struct iova_rcache *rcache, struct iova_depot *depot,
+			unsigned int order)
+{
+	return depot->contended >= IOVA_SPLIT_CONTENDED &&
+	       depot->contended >= depot->trips / 4 &&
+	       depot->cap == depot->cap_max && !depot->split &&
+	       iova_nr_depots(rcache, order) < rcache->nr_depots;
+}
+
+static void trip_end(struct iova_rcache *rcache, struct iova_depot *depot,
+		     unsigned int order, bool full)
+	__releases(&depot->lock)
+{
+	if (wants_split(rcache, depot, order)) {
+		depot->split = true;
+		order_supply(rcache, depot);
+	}
+	depot->min_full = min(depot->min_full, depot->nr_full);
+	depot->min_empty = min(depot->min_empty, depot->nr_empty);
+	trace_iova_depot_exchange(rcache->iovad, order, full, depot->nr_full,
+				  depot->nr_empty);
+	spin_unlock(&depot->lock);
+
+	if (!delayed_work_pending(&rcache->trim))
+		queue_delayed_work(system_unbound_wq, &rcache->trim,
+				   IOVA_TRIM_DELAY);
 }
 
 /* Put an empty magazine on the list, or retire it if it has been outgrown. */
@@ -189,19 +180,10 @@ static void depot_give_empty(struct iova_rcache *rcache,
 	order_supply(rcache, depot);
 }
 
-/**
- * iova_depot_take_full - trade an empty magazine for a full one
- * @rcache: caches
- * @order: class
- * @mag: an empty magazine, or NULL to take without giving; replaced
- *
- * Context: irqs off, the lock of the CPU that @mag belongs to held.
- * Return: true if there was a full one.
- */
-bool iova_depot_take_full(struct iova_rcache *rcache, unsigned int order,
-			  struct iova_mag **mag)
+/* Trade at one depot: an empty magazine, or none, against a full one. */
+static bool take_full(struct iova_rcache *rcache, struct iova_depot *depot,
+		      unsigned int order, struct iova_mag **mag)
 {
-	struct iova_depot *depot = &rcache->depot[order];
 	struct iova_mag *full = NULL;
 
 	/* A stale answer costs a trip, or a miss; neither matters. */
@@ -215,8 +197,37 @@ bool iova_depot_take_full(struct iova_rcache *rcache, unsigned int order,
 			depot_give_empty(rcache, depot, *mag);
 		*mag = full;
 	}
-	trip_end(rcache, depot, true);
+	trip_end(rcache, depot, order, true);
 	return full;
+}
+
+/**
+ * iova_depot_take_full - trade an empty magazine for a full one
+ * @rcache: caches
+ * @order: class
+ * @mag: an empty magazine, or NULL to take without giving; replaced
+ * @source: &iova_cpu_class.source, where to look first; set to where one was found
+ *
+ * Context: irqs off, the lock of the CPU that @mag belongs to held.
+ * Return: true if there was a full one.
+ */
+bool iova_depot_take_full(struct iova_rcache *rcache, unsigned int order,
+			  struct iova_mag **mag, unsigned short *source)
+{
+	unsigned int nr = iova_nr_depots(rcache, order);
+	unsigned int own = iova_own_depot(nr), i, n;
+
+	if (take_full(rcache, iova_depot(rcache, order, own), order, mag))
+		return true;
+	for (i = 0; i < nr; i++) {
+		n = (own + *source + i) % nr;
+		if (take_full(rcache, iova_depot(rcache, order, n), order,
+			      mag)) {
+			*source = (*source + i) % nr;
+			return true;
+		}
+	}
+	return false;
 }
 
 /**
@@ -233,7 +244,8 @@ bool iova_depot_take_full(struct iova_rcache *rcache, unsigned int order,
 bool iova_depot_take_empty(struct iova_rcache *rcache, unsigned int order,
 			   struct iova_mag **mag)
 {
-	struct iova_depot *depot = &rcache->depot[order];
+	unsigned int own = iova_own_depot(iova_nr_depots(rcache, order));
+	struct iova_depot *depot = iova_depot(rcache, order, own);
 	struct iova_mag *empty = NULL;
 
 	trip_begin(depot);
@@ -249,8 +261,22 @@ bool iova_depot_take_empty(struct iova_rcache *rcache, unsigned int order,
 		depot->wanted += min_t(unsigned int, depot->cap, IOVA_BATCH);
 		order_supply(rcache, depot);
 	}
-	trip_end(rcache, depot, false);
+	trip_end(rcache, depot, order, false);
 	return empty;
+}
+
+static struct iova_mag *pop_full(struct iova_depot *depot)
+{
+	struct iova_mag *mag = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&depot->lock, flags);
+	if (depot->full) {
+		mag = list_pop(&depot->full, &depot->nr_full);
+		depot->min_full = min(depot->min_full, depot->nr_full);
+	}
+	spin_unlock_irqrestore(&depot->lock, flags);
+	return mag;
 }
 
 /**
@@ -259,21 +285,15 @@ bool iova_depot_take_empty(struct iova_rcache *rcache, unsigned int order,
  * @order: class
  *
  * Context: any.
- * Return: ranges given back; 0 if the depot has no full magazine.
+ * Return: ranges given back; 0 if no depot of the class has a full magazine.
  */
 unsigned int iova_depot_drain(struct iova_rcache *rcache, unsigned int order)
 {
-	struct iova_depot *depot = &rcache->depot[order];
 	struct iova_mag *mag = NULL;
-	unsigned long flags;
-	unsigned int nr;
+	unsigned int nr, i;
 
-	spin_lock_irqsave(&depot->lock, flags);
-	if (depot->full) {
-		mag = list_pop(&depot->full, &depot->nr_full);
-		depot->min_full = min(depot->min_full, depot->nr_full);
-	}
-	spin_unlock_irqrestore(&depot->lock, flags);
+	for (i = 0; !mag && i < iova_nr_depots(rcache, order); i++)
+		mag = pop_full(iova_depot(rcache, order, i));
 	if (!mag)
 		return 0;
 
@@ -281,22 +301,6 @@ unsigned int iova_depot_drain(struct iova_rcache *rcache, unsigned int order)
 	iova_mag_drain(rcache->iovad, mag, false);
 	kfree(mag);
 	return nr;
-}
-
-/**
- * iova_depot_destroy - free the magazines of a depot
- * @depot: depot
- *
- * The ranges in them stay live: the tree is torn down with them.
- *
- * Context: no other user is left.
- */
-void iova_depot_destroy(struct iova_depot *depot)
-{
-	while (depot->full)
-		kfree(list_pop(&depot->full, &depot->nr_full));
-	while (depot->empty)
-		kfree(list_pop(&depot->empty, &depot->nr_empty));
 }
 
 /* Allocate what a class has asked for since the last run. */
@@ -330,7 +334,7 @@ static void depot_supply(struct iova_rcache *rcache, struct iova_depot *depot)
 void iova_depot_supply_work(struct work_struct *work)
 {
 	struct iova_rcache *rcache;
-	unsigned int cpu, order;
+	unsigned int cpu, order, i;
 
 	rcache = container_of(work, struct iova_rcache, supply);
 
@@ -340,8 +344,11 @@ void iova_depot_supply_work(struct work_struct *work)
 			iova_cpu_rcache_create(rcache, cpu, GFP_KERNEL);
 	}
 
-	for (order = 0; order <= rcache->order_max; order++)
-		depot_supply(rcache, &rcache->depot[order]);
+	for (order = 0; order <= rcache->order_max; order++) {
+		iova_depot_split(rcache, order);
+		for (i = 0; i < iova_nr_depots(rcache, order); i++)
+			depot_supply(rcache, iova_depot(rcache, order, i));
+	}
 
 	queue_delayed_work(system_unbound_wq, &rcache->trim, IOVA_TRIM_DELAY);
 }
@@ -379,10 +386,10 @@ static unsigned int surplus(unsigned int min, unsigned int reserve)
 }
 
 /* Move what a depot can do without to @cut; true while it holds anything. */
-static bool depot_cut_surplus(struct iova_rcache *rcache, unsigned int order,
+static bool depot_cut_surplus(struct iova_rcache *rcache,
+			      struct iova_depot *depot, unsigned int order,
 			      struct iova_mag **cut)
 {
-	struct iova_depot *depot = &rcache->depot[order];
 	unsigned int full = IOVA_TRIM_MAX, empty = IOVA_TRIM_MAX;
 	bool busy;
 
@@ -400,7 +407,8 @@ static bool depot_cut_surplus(struct iova_rcache *rcache, unsigned int order,
 
 	busy = depot->nr_full || depot->nr_empty;
 	if (!busy && !depot->trips)
-		WRITE_ONCE(depot->cap, depot_cap_start(depot));
+		WRITE_ONCE(depot->cap, min_t(unsigned int, IOVA_MAG_MIN,
+					     depot->cap_max));
 	depot->min_full = depot->nr_full;
 	depot->min_empty = depot->nr_empty;
 	depot->trips = 0;
@@ -408,14 +416,14 @@ static bool depot_cut_surplus(struct iova_rcache *rcache, unsigned int order,
 	return busy;
 }
 
-static bool depot_trim(struct iova_rcache *rcache, unsigned int order)
+static bool depot_trim(struct iova_rcache *rcache, struct iova_depot *depot,
+		       unsigned int order)
 {
-	struct iova_depot *depot = &rcache->depot[order];
 	struct iova_mag *cut = NULL, *mag;
 	bool busy;
 
 	spin_lock_irq(&depot->lock);
-	busy = depot_cut_surplus(rcache, order, &cut);
+	busy = depot_cut_surplus(rcache, depot, order, &cut);
 	spin_unlock_irq(&depot->lock);
 
 	while (cut) {
@@ -439,13 +447,15 @@ static bool depot_trim(struct iova_rcache *rcache, unsigned int order)
 void iova_depot_trim_work(struct work_struct *work)
 {
 	struct iova_rcache *rcache;
-	unsigned int order;
+	unsigned int order, i;
 	bool busy = false;
 
 	rcache = container_of(to_delayed_work(work), struct iova_rcache, trim);
 
 	for (order = 0; order <= rcache->order_max; order++)
-		busy |= depot_trim(rcache, order);
+		for (i = 0; i < iova_nr_depots(rcache, order); i++)
+			busy |= depot_trim(rcache, iova_depot(rcache, order, i),
+					   order);
 
 	if (IS_ENABLED(CONFIG_IOMMU_IOVA_DEBUG))
 		iova_debug_check_tree(rcache->iovad);

@@ -6,6 +6,7 @@
  *   iova-tree.c	the range tree: search, insert, erase
  *   iova-rcache.c	per-CPU magazines in front of it
  *   iova-depot.c	full and empty magazines shared by the CPUs
+ *   iova-depot-split.c	several depots for a class that many CPUs use
  *   iova-reclaim.c	what is given back when the tree is full, a CPU goes
  *			away or the cached range shrinks
  *   iova-rcache-setup.c	life cycle, CPU hotplug, the cached range
@@ -29,6 +30,7 @@
 #ifndef _IOVA_INTERNAL_H_
 #define _IOVA_INTERNAL_H_
 
+#include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/cpu.h>
@@ -80,6 +82,11 @@ static_assert((unsigned short)IOVA_MAG_MAX == IOVA_MAG_MAX); /* iova_depot.cap *
 /* A magazine grows on this many trips, or contended trips, per interval. */
 #define IOVA_GROW_TRIPS		64
 #define IOVA_GROW_CONTENDED	4
+/* A class is split on this many contended trips, a quarter of all, per interval. */
+#define IOVA_SPLIT_CONTENDED	256
+/* CPUs to a depot of a class that is split, and the most depots of one. */
+#define IOVA_DEPOT_CPUS		16
+#define IOVA_DEPOTS_MAX		16
 /* Ranges that one run of the supply work allocates magazines for, per class. */
 #define IOVA_SUPPLY_MAX		4096
 
@@ -138,11 +145,14 @@ struct iova_mag {
  *	  allocation has made it something between; may be NULL
  * @misses: allocations that went on to the depot or the tree
  * @refill: log2 of the ranges that the next miss takes from the tree
+ * @source: the depot where there was a full magazine when the CPU's own had none,
+ *	    counted from that
  */
 struct iova_cpu_class {
 	struct iova_mag	*prev;
 	unsigned long	misses;
-	unsigned int	refill;
+	unsigned short	refill;
+	unsigned short	source;
 };
 
 /**
@@ -180,6 +190,8 @@ struct iova_cpu_rcache {
  * @cap_max: where the address space bound, IOVA_MAG_BYTES, ends its growth
  * @trips: exchanges in this interval
  * @contended: exchanges in this interval that had to wait for the lock
+ * @split: magazines cannot grow and yet it is contended: the class wants more
+ *	   depots
  * @locks: acquisitions by exchanges since the domain was made
  *
  * A trip writes nearly all of it, and the time that the lock is held is for the
@@ -199,6 +211,7 @@ struct iova_depot {
 	unsigned short	cap_max;
 	unsigned int	trips;
 	unsigned int	contended;
+	bool		split;
 	unsigned long	locks;
 } ____cacheline_aligned_in_smp;
 
@@ -213,7 +226,9 @@ struct iova_depot {
  * @trim: gives back what the working set leaves alone
  * @odd: by order, live ranges that alloc_iova_fast() returned and that are not
  *	 whole; written under the tree lock. See iova_range_is_whole().
- * @depot: by order
+ * @nr_depots: of a class that is split
+ * @more: by order, all its depots but the first; NULL until it is split
+ * @depot: by order, the first, and mostly the only one
  * @cpu: by CPU number; NULL until that CPU uses the domain
  */
 struct iova_rcache {
@@ -222,6 +237,8 @@ struct iova_rcache {
 	unsigned int		order;
 	unsigned int		order_max;
 	unsigned int		odd[IOVA_NR_ORDERS];
+	unsigned int		nr_depots;
+	struct iova_depot	*more[IOVA_NR_ORDERS];
 
 	struct list_head	list ____cacheline_aligned_in_smp;
 	unsigned long		*want_cpu;
@@ -321,18 +338,63 @@ struct iova_cpu_rcache *iova_cpu_rcache_create(struct iova_rcache *rcache,
 					       unsigned int cpu, gfp_t gfp);
 
 /* iova-depot.c */
-void iova_depot_init(struct iova_depot *depot, unsigned int order,
-		     unsigned int shift);
 struct iova_mag *iova_mag_alloc(unsigned int cap, gfp_t gfp);
 void iova_mag_drain(struct iova_domain *iovad, struct iova_mag *mag, bool trim);
 bool iova_depot_take_full(struct iova_rcache *rcache, unsigned int order,
-			  struct iova_mag **mag);
+			  struct iova_mag **mag, unsigned short *source);
 bool iova_depot_take_empty(struct iova_rcache *rcache, unsigned int order,
 			   struct iova_mag **mag);
 unsigned int iova_depot_drain(struct iova_rcache *rcache, unsigned int order);
-void iova_depot_destroy(struct iova_depot *depot);
 void iova_depot_supply_work(struct work_struct *work);
 void iova_depot_trim_work(struct work_struct *work);
+
+/* iova-depot-split.c */
+void iova_depots_init(struct iova_rcache *rcache);
+void iova_depots_destroy(struct iova_rcache *rcache);
+void iova_depot_split(struct iova_rcache *rcache, unsigned int order);
+
+/**
+ * iova_nr_depots - how many depots a class has
+ * @rcache: caches
+ * @order: class
+ *
+ * Context: any.
+ * Return: 1, or, from some moment on, &iova_rcache.nr_depots.
+ */
+static inline unsigned int iova_nr_depots(struct iova_rcache *rcache,
+					  unsigned int order)
+{
+	return READ_ONCE(rcache->more[order]) ? rcache->nr_depots : 1;
+}
+
+/**
+ * iova_depot - one of the depots of a class
+ * @rcache: caches
+ * @order: class
+ * @n: below iova_nr_depots()
+ *
+ * Context: any.
+ * Return: the depot.
+ */
+static inline struct iova_depot *iova_depot(struct iova_rcache *rcache,
+					    unsigned int order, unsigned int n)
+{
+	/* Published whole: what is read depends on the address. */
+	return n ? READ_ONCE(rcache->more[order]) + n - 1 :
+		   &rcache->depot[order];
+}
+
+/**
+ * iova_own_depot - the depot that this CPU gives full magazines to
+ * @nr: iova_nr_depots()
+ *
+ * Context: any.
+ * Return: its number.
+ */
+static inline unsigned int iova_own_depot(unsigned int nr)
+{
+	return nr == 1 ? 0 : raw_smp_processor_id() / IOVA_DEPOT_CPUS % nr;
+}
 
 /* iova-rcache-setup.c */
 int iova_rcache_hotplug_init(void);
@@ -380,7 +442,7 @@ bool iova_reclaim_step(struct iova_reclaim *reclaim);
  * @cpu: ranges in CPUs' magazines
  * @depot: ranges in the depot
  * @empty: empty magazines in the depot
- * @cap: capacity of the magazines now allocated, in ranges
+ * @cap: capacity of the magazines now allocated, in ranges; the most of any depot
  * @hits: allocations served by the CPU's own magazines
  * @misses: allocations that went to the depot or the tree
  * @depot_locks: acquisitions of the depot's lock by exchanges

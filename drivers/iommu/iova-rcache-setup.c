@@ -58,7 +58,6 @@ EXPORT_SYMBOL_GPL(iova_rcache_range_max);
 static struct iova_rcache *rcache_alloc(struct iova_domain *iovad)
 {
 	struct iova_rcache *rcache;
-	unsigned int order;
 
 	rcache = kzalloc(struct_size(rcache, cpu, nr_cpu_ids), GFP_KERNEL);
 	if (!rcache)
@@ -74,9 +73,7 @@ static struct iova_rcache *rcache_alloc(struct iova_domain *iovad)
 	rcache->order = IOVA_ORDER_DEFAULT;
 	INIT_WORK(&rcache->supply, iova_depot_supply_work);
 	INIT_DELAYED_WORK(&rcache->trim, iova_depot_trim_work);
-	for (order = 0; order < IOVA_NR_ORDERS; order++)
-		iova_depot_init(&rcache->depot[order], order,
-				iova_shift(iovad));
+	iova_depots_init(rcache);
 	return rcache;
 }
 
@@ -146,8 +143,7 @@ void iova_domain_free_rcaches(struct iova_domain *iovad)
 
 	for (i = 0; i < nr_cpu_ids; i++)
 		cpu_rcache_free(rcache->cpu[i]);
-	for (i = 0; i < IOVA_NR_ORDERS; i++)
-		iova_depot_destroy(&rcache->depot[i]);
+	iova_depots_destroy(rcache);
 
 	iovad->rcache = NULL;
 	bitmap_free(rcache->want_cpu);

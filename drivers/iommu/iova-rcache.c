@@ -119,6 +119,14 @@ static bool class_is_open(struct iova_rcache *rcache,
 	return !cpu->dead && order <= READ_ONCE(rcache->order);
 }
 
+/* Capacity of a magazine for this CPU. */
+static unsigned int class_cap(struct iova_rcache *rcache, unsigned int order)
+{
+	unsigned int own = iova_own_depot(iova_nr_depots(rcache, order));
+
+	return READ_ONCE(iova_depot(rcache, order, own)->cap);
+}
+
 /* A miss is a use: see to it that what is taken can be freed into something. */
 static void class_fit_out(struct iova_rcache *rcache,
 			  struct iova_cpu_rcache *cpu, unsigned int order)
@@ -128,8 +136,7 @@ static void class_fit_out(struct iova_rcache *rcache,
 	if (*slot)
 		slot = &cpu->class[order].prev;
 	if (!*slot && class_is_open(rcache, cpu, order))
-		*slot = iova_mag_alloc(READ_ONCE(rcache->depot[order].cap),
-				       GFP_ATOMIC);
+		*slot = iova_mag_alloc(class_cap(rcache, order), GFP_ATOMIC);
 }
 
 /*
@@ -157,7 +164,7 @@ static unsigned long class_pop(struct iova_rcache *rcache,
 
 	class->misses++;
 	if (!mag_has_any(*loaded) && class_is_open(rcache, cpu, order) &&
-	    iova_depot_take_full(rcache, order, loaded))
+	    iova_depot_take_full(rcache, order, loaded, &class->source))
 		pfn = mag_pop(*loaded, last);
 	trace_iova_class_miss(rcache->iovad, order, last, pfn);
 	if (pfn)

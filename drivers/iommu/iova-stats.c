@@ -48,10 +48,21 @@ static void sum_depot(struct iova_depot *depot, struct iova_class_stats *class,
 		sum_mag(mag, &class->depot, bytes);
 	for (mag = depot->empty; mag; mag = mag->next)
 		sum_mag(mag, &class->depot, bytes);
-	class->empty = depot->nr_empty;
-	class->cap = depot->cap;
-	class->depot_locks = depot->locks;
+	class->empty += depot->nr_empty;
+	class->cap = max_t(unsigned long, class->cap, depot->cap);
+	class->depot_locks += depot->locks;
 	spin_unlock_irqrestore(&depot->lock, flags);
+}
+
+static void sum_depots(struct iova_rcache *rcache, unsigned int order,
+		       struct iova_domain_stats *stats)
+{
+	unsigned int nr = iova_nr_depots(rcache, order), i;
+
+	stats->bytes += (nr - 1) * sizeof(struct iova_depot);
+	for (i = 0; i < nr; i++)
+		sum_depot(iova_depot(rcache, order, i), &stats->class[order],
+			  &stats->bytes);
 }
 
 /**
@@ -87,5 +98,5 @@ void iova_domain_get_stats(struct iova_domain *iovad,
 			sum_cpu(cpu, stats);
 	}
 	for (i = 0; i < IOVA_NR_ORDERS; i++)
-		sum_depot(&rcache->depot[i], &stats->class[i], &stats->bytes);
+		sum_depots(rcache, i, stats);
 }

@@ -10,7 +10,8 @@ from plot import gnuplot, style
 REPORTED = {"off": 100, "tree": 11, "batched": 29, "batched-percpu": 40,
             "magazines": 98}
 MODELS = ("tree", "batched", "batched-percpu", "magazines", "stock", "series")
-LAZY = ("same", "receive", "mixed", "large", "large-receive", "domains-8",
+LAZY = ("same", "receive", "mixed", "large", "large-receive",
+        "large-far-receive", "domains-8",
         "domains-64")
 KINDS = ("driver", "pte", "work", "move", "lock", "flush", "idle")
 NOTE = """\

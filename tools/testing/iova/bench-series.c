@@ -9,10 +9,13 @@ void bench_set_range(struct iova_domain *iovad, size_t bytes)
 
 unsigned long bench_depot_locks(struct iova_domain *iovad)
 {
+	struct iova_rcache *rcache = iovad->rcache;
+	unsigned int order, i;
 	unsigned long locks = 0;
-	unsigned int order;
 
 	for (order = 0; order < IOVA_NR_ORDERS; order++)
-		locks += sim_lock_acquired(&iovad->rcache->depot[order].lock);
+		for (i = 0; i < iova_nr_depots(rcache, order); i++)
+			locks += sim_lock_acquired(&iova_depot(rcache, order,
+							       i)->lock);
 	return locks;
 }

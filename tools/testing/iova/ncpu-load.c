@@ -22,19 +22,21 @@ static const unsigned short mixed[] = { 1, 2, 8, 16, 32, 33, 64, 100, 128, 256, 
 const struct ncpu_load ncpu_loads[] = {
 	{ "same", "4 KiB, mapped and unmapped on one CPU", one_page, 1, 1 << 20 },
 	{ "receive", "4 KiB, mapped on one CPU and unmapped on another",
-	  one_page, 1, 1 << 20, true },
+	  one_page, 1, 1 << 20, NCPU_NEXT },
 	{ "mixed", "4 KiB to 1 MiB, knob at 1M", mixed, 1, 1 << 20 },
 	{ "large", "256 KiB, knob at 1M", large, 1, 1 << 20 },
 	{ "large-receive", "256 KiB, mapped on one CPU and unmapped on another",
-	  large, 1, 1 << 20, true },
+	  large, 1, 1 << 20, NCPU_NEXT },
+	{ "large-far-receive", "256 KiB, mapped by one half of the CPUs and unmapped by the other",
+	  large, 1, 1 << 20, NCPU_FAR },
 	{ "domains-8", "4 KiB, 8 domains in turns", one_page, 8, 1 << 20 },
 	{ "domains-64", "4 KiB, 64 domains in turns", one_page, 64, 1 << 20 },
 	/* 1,088,996 transactions a second on 16 cores, two packets each. */
 	{ "memcached", "4 KiB, with the work of memcached in 2015", one_page, 1,
-	  0, false, 16e9 / 1088996 / 2 },
+	  0, NCPU_SAME, 16e9 / 1088996 / 2 },
 	/* Less than makes a ring of the base's, of 256, ask for a flush. */
 	{ "bursts", "33 to 1024 pages, knob at its default, until rings are full",
-	  uncached, 1, 0, false, 0, 240 },
+	  uncached, 1, 0, NCPU_SAME, 0, 240 },
 	{}
 };
 
@@ -126,14 +128,16 @@ static void same_step(unsigned int *turn)
 
 static void receive_step(unsigned int *turn)
 {
-	unsigned int id = clock_cpu->id;
-	struct ring *ring = &rings[id & ~1];
+	bool far = run->load->crossed == NCPU_FAR;
+	unsigned int id = clock_cpu->id, half = run->cpus / 2;
+	bool maps = far ? id < half : id % 2 == 0;
+	struct ring *ring = &rings[far ? id % half : id & ~1];
 	unsigned int level = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) -
 			     __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
 
-	if (id % 2 == 0 && level < RING) {
+	if (maps && level < RING) {
 		map(ring, turn);
-	} else if (id % 2 && level) {
+	} else if (!maps && level) {
 		/* Its CPU may have run ahead. */
 		clock_spend_until(CLOCK_IDLE,
 				  ring->buffer[ring->head % RING].since);

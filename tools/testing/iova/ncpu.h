@@ -38,6 +38,12 @@ struct ncpu_policy {
 extern const struct ncpu_policy *const ncpu_policies[];
 extern const struct ncpu_policy ncpu_off;
 
+enum ncpu_crossed {
+	NCPU_SAME,	/* itself */
+	NCPU_NEXT,	/* even ones map, the next odd one unmaps */
+	NCPU_FAR,	/* the lower half maps, one of the upper half unmaps */
+};
+
 /**
  * struct ncpu_load - what CPUs do
  * @name: short, for tables
@@ -45,7 +51,7 @@ extern const struct ncpu_policy ncpu_off;
  * @sizes: in pages, one of them at random for each operation; ends with 0
  * @domains: how many, in turns
  * @range: cached range that is set where a policy can, in bytes; 0 for default
- * @crossed: even CPUs map, and the next odd one unmaps
+ * @crossed: which CPU unmaps what one has mapped
  * @driver: what a driver does for an operation, in ns; 0 for what the table says
  * @burst: each CPU maps so many, unmaps them all, and then waits for the timer; 0
  *	   for a steady load
@@ -56,7 +62,7 @@ struct ncpu_load {
 	const unsigned short	*sizes;
 	unsigned int		domains;
 	size_t			range;
-	bool			crossed;
+	enum ncpu_crossed	crossed;
 	double			driver;
 	unsigned int		burst;
 };

@@ -35,9 +35,9 @@ static const char *cpu_wrong(struct iova_rcache *rcache, unsigned int cpu)
 	return NULL;
 }
 
-static const char *depot_wrong(struct iova_rcache *rcache, unsigned int order)
+static const char *depot_wrong(struct iova_rcache *rcache, unsigned int order,
+			       struct iova_depot *depot)
 {
-	struct iova_depot *depot = &rcache->depot[order];
 	unsigned int full = 0, empty = 0;
 	const char *wrong = NULL;
 	struct iova_mag *mag;
@@ -63,6 +63,16 @@ static const char *depot_wrong(struct iova_rcache *rcache, unsigned int order)
 	return NULL;
 }
 
+static const char *depots_wrong(struct iova_rcache *rcache, unsigned int order)
+{
+	const char *wrong = NULL;
+	unsigned int i;
+
+	for (i = 0; i < iova_nr_depots(rcache, order) && !wrong; i++)
+		wrong = depot_wrong(rcache, order, iova_depot(rcache, order, i));
+	return wrong;
+}
+
 static const char *caches_wrong(struct iova_rcache *rcache)
 {
 	const char *wrong = NULL;
@@ -73,7 +83,7 @@ static const char *caches_wrong(struct iova_rcache *rcache)
 			wrong = cpu_wrong(rcache, i);
 	}
 	for (i = 0; i < IOVA_NR_ORDERS && !wrong; i++)
-		wrong = depot_wrong(rcache, i);
+		wrong = depots_wrong(rcache, i);
 	return wrong;
 }
 

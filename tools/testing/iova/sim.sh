@@ -18,7 +18,7 @@ MODE=$1
 O=$2
 OUT=${3:-}
 CPUS="1 2 4 8 16 32 64 128 256"
-LAZY="same receive mixed large large-receive domains-8 domains-64"
+LAZY="same receive mixed large large-receive large-far-receive domains-8 domains-64"
 STRICT="same large domains-8 domains-64"
 MODELS="tree batched batched-percpu magazines stock"
 

@@ -10,6 +10,8 @@
 #include "test.h"
 
 #define CPUS		8
+/* Their numbers lie so far apart that a class that is split has four depots. */
+#define STRIDE		(IOVA_DEPOT_CPUS / 2)
 #define TASKS		4
 #define BOARD		256
 #define TOP_PFN		((1UL << 17) - 1)
@@ -56,7 +58,7 @@ static struct range swap_on_board(struct range range)
 
 static void move_to_a_cpu(void)
 {
-	unsigned int cpu = sim_random_below(CPUS);
+	unsigned int cpu = sim_random_below(CPUS) * STRIDE;
 
 	/* It may go while we are on our way: then we are late. */
 	if (cpu_online(cpu))
@@ -124,10 +126,28 @@ static void *hotplug(void *unused)
 
 	while (!READ_ONCE(race.stop)) {
 		/* CPU 0 stays. */
-		cpu = 1 + sim_random_below(CPUS - 1);
+		cpu = (1 + sim_random_below(CPUS - 1)) * STRIDE;
 		sim_cpu_down(cpu);
 		usleep(sim_random_below(500));
 		sim_cpu_up(cpu);
+	}
+	return NULL;
+}
+
+/* Ask for what a crowd at a depot's lock asks for. */
+static void *crowd(void *unused)
+{
+	struct iova_rcache *rcache = race.iovad.rcache;
+
+	while (!READ_ONCE(race.stop)) {
+		struct iova_depot *depot =
+			&rcache->depot[sim_random_below(IOVA_NR_ORDERS)];
+
+		spin_lock_irq(&depot->lock);
+		depot->split = true;
+		spin_unlock_irq(&depot->lock);
+		queue_work(system_unbound_wq, &rcache->supply);
+		usleep(sim_random_below(500));
 	}
 	return NULL;
 }
@@ -153,7 +173,7 @@ static void run(struct __test_metadata *_metadata, const thread_fn *helpers,
 	pthread_t tasks[TASKS], others[8], worker;
 	unsigned int i;
 
-	sim_set_cpus(CPUS);
+	sim_set_cpus(CPUS * STRIDE);
 	ASSERT_EQ(0, iova_cache_get());
 	init_iova_domain(&race.iovad, PAGE_SIZE, 1);
 	ASSERT_EQ(0, iova_domain_init_rcaches(&race.iovad));
@@ -198,9 +218,15 @@ TEST(cpus_come_and_go)
 	run(_metadata, (thread_fn []) { hotplug, reader }, 2);
 }
 
+TEST(classes_are_split)
+{
+	run(_metadata, (thread_fn []) { crowd, reader }, 2);
+}
+
 TEST(everything_at_once)
 {
-	run(_metadata, (thread_fn []) { administrator, hotplug, reader }, 3);
+	run(_metadata, (thread_fn []) { administrator, hotplug, reader, crowd },
+	    4);
 }
 
 /* After the same, with the works over: all rules hold and nothing is lost. */
@@ -209,7 +235,7 @@ TEST(all_rules_hold_afterwards)
 	pthread_t tasks[TASKS], admin, plug;
 	unsigned long i;
 
-	sim_set_cpus(CPUS);
+	sim_set_cpus(CPUS * STRIDE);
 	ASSERT_EQ(0, iova_cache_get());
 	init_iova_domain(&race.iovad, PAGE_SIZE, 1);
 	ASSERT_EQ(0, iova_domain_init_rcaches(&race.iovad));
