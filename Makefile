@@ -14,11 +14,12 @@ CPUS ?= 4
 APPEND ?=
 CMD ?=
 SUITES ?=
+CONFIG ?=
 
 # A `$` in CMD or APPEND is the guest's.
 override CMD := $(value CMD)
 override APPEND := $(value APPEND)
-export BASE KERNEL FLAVOUR CPUS APPEND CMD SUITES
+export BASE KERNEL FLAVOUR CPUS APPEND CMD SUITES CONFIG
 
 # $(call one-of,VARIABLE,VALUES,TEXT): refuse anything else, one line, exit 2.
 one-of = $(if $(filter-out 1,$(words $($1)))$(filter-out $2,$($1)),\
@@ -29,8 +30,8 @@ $(call one-of,KERNEL,series base,KERNEL=series or KERNEL=base)
 $(call one-of,FLAVOUR,vm debug,FLAVOUR=vm or FLAVOUR=debug)
 $(call one-of,CPUS,$(shell seq 64),a number from 1 to 64)
 
-.PHONY: help run check tree kernel vm bench refresh series bisect-check lint \
-	deps clean distclean
+.PHONY: help run check tree kernel vm bench deb refresh series bisect-check \
+	lint deps clean distclean
 
 ## The two commands that do everything, from nothing
 run: ## install, get the base, compose, build, boot, tune, measure; table and build/report/
@@ -55,6 +56,8 @@ kernel: ## build KERNEL in FLAVOUR; the last line is the bzImage's path
 	@scripts/kernel.sh
 vm: ## boot it: a shell, or CMD
 	@scripts/vm.sh
+deb: ## install-ready Debian packages of the series' kernel, configured as CONFIG
+	@scripts/deb.sh
 bench: ## the full comparison: repeats, medians, spread, report with plots
 	@scripts/bench.sh bench
 

@@ -21,6 +21,7 @@ Variables:
   FLAVOUR=vm|debug     as users run it, or with KASAN and lockdep (kernel, vm)
   CPUS=4               of the guest, 1 to 64 (vm)
   APPEND="..."         added to the kernel's command line (vm)
+  CONFIG=FILE          a kernel's configuration, such as /boot/config-... (deb)
   CMD="..."            run this in the guest instead of a shell (vm)
   SUITES="..."         run only these (check): $(suites)
 
