@@ -65,10 +65,10 @@ static const struct iommu_domain_ops test_ops = {
 	.flush_iotlb_all = flush_domain,
 };
 
-static void flush_parked(struct iova_domain *iovad)
+static bool flush_parked(struct iova_domain *iovad)
 {
-	iommu_fq_reclaim(&container_of(iovad, struct test_domain,
-				       iovad)->client);
+	return iommu_fq_reclaim(&container_of(iovad, struct test_domain,
+					      iovad)->client);
 }
 
 static void unmap(struct test_domain *d, unsigned long pfn,

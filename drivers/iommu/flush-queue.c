@@ -859,11 +859,13 @@ static void fq_flush_or_wait(struct iommu_fq *fq, enum iommu_fq_reason reason)
  * iommu_fq_reclaim - take back what waits, for an allocation that found no place
  * @client: the domain's part
  *
- * Takes up to IOMMU_FQ_ALLOC_STEPS steps, in the ring of this CPU first.
+ * Takes up to IOMMU_FQ_ALLOC_STEPS steps, in the ring of this CPU first. They may
+ * all go to entries of other domains.
  *
  * Context: any.
+ * Return: true if it ran out of steps before it met all that @client has queued.
  */
-void iommu_fq_reclaim(struct iommu_fq_client *client)
+bool iommu_fq_reclaim(struct iommu_fq_client *client)
 {
 	struct iommu_fq *fq = client->fq;
 	unsigned int steps = IOMMU_FQ_ALLOC_STEPS;
@@ -878,6 +880,7 @@ void iommu_fq_reclaim(struct iommu_fq_client *client)
 		if (ring)
 			steps = ring_reclaim_steps(fq, ring, number, steps);
 	}
+	return !steps && iommu_fq_queued(client);
 }
 
 static size_t ring_bytes(struct iommu_fq_ring *ring)

@@ -144,7 +144,7 @@ void iommu_fq_set_extra(struct iommu_fq_client *client, bool extra);
 
 bool iommu_fq_add(struct iommu_fq_client *client, unsigned long pfn,
 		  unsigned long pages, struct list_head *freelist);
-void iommu_fq_reclaim(struct iommu_fq_client *client);
+bool iommu_fq_reclaim(struct iommu_fq_client *client);
 
 /**
  * struct iommu_fq_stats - a snapshot of a ring

@@ -425,13 +425,15 @@ enum iova_reclaim_stage {
  * struct iova_reclaim - how far a reclaim has come
  * @rcache: caches to reclaim from
  * @stage: where the next step looks
- * @parked: the owner's queue has been flushed
+ * @parked: the owner has nothing more to give
+ * @asked: how often the owner has been asked
  * @cpu: next CPU of @IOVA_RECLAIM_OTHERS
  */
 struct iova_reclaim {
 	struct iova_rcache		*rcache;
 	enum iova_reclaim_stage		stage;
 	bool				parked;
+	unsigned int			asked;
 	unsigned int			cpu;
 };
 

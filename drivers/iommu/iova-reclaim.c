@@ -116,8 +116,10 @@ static unsigned int others_step(struct iova_reclaim *reclaim)
 }
 
 /*
- * Ask the owner, once. What comes back lands in the tree, which is worth a look,
- * or in the caches, which the steps after that go through again.
+ * Ask the owner, as long as it has more to give: up to once for each CPU, as a
+ * queue may be that many rings long and others go on filling them. What comes
+ * back lands in the tree, which is worth a look, or in the caches, which the
+ * steps after that go through again.
  */
 static bool parked_step(struct iova_reclaim *reclaim)
 {
@@ -127,8 +129,8 @@ static bool parked_step(struct iova_reclaim *reclaim)
 	if (reclaim->parked || !iovad->flush_parked)
 		return false;
 
-	iovad->flush_parked(iovad);
-	reclaim->parked = true;
+	reclaim->parked = !iovad->flush_parked(iovad) ||
+			  ++reclaim->asked >= nr_cpu_ids;
 	reclaim->stage = IOVA_RECLAIM_LOCAL;
 	return true;
 }

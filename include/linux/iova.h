@@ -92,15 +92,15 @@ struct iova_tree_stats {
  * @stats: see &struct iova_tree_stats
  * @rcache: magazine caches; NULL for a domain without
  * @flush_parked: optional; asked to give ranges back that wait in a queue of
- *		  the owner's. May be called in any context, with no lock of
- *		  the allocator held.
+ *		  the owner's, and true if asking again may bring more. May be
+ *		  called in any context, with no lock of the allocator held.
  */
 struct iova_domain {
 	/* What each call reads, and nothing writes. */
 	struct iova_rcache	*rcache;
 	unsigned long		granule;
 	unsigned long		start_pfn;
-	void			(*flush_parked)(struct iova_domain *iovad);
+	bool			(*flush_parked)(struct iova_domain *iovad);
 
 	/* rbroot, ranges, stats */
 	spinlock_t		iova_rbtree_lock ____cacheline_aligned_in_smp;

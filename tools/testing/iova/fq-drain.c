@@ -166,6 +166,35 @@ TEST(case_17_ranges_return_to_the_cpu_that_unmaps)
 	fq_end();
 }
 
+/*
+ * A domain whose space is used up gets at what it has queued, although the rings
+ * in between are full of what other domains have queued.
+ */
+TEST(an_allocation_reaches_its_own_ranges_behind_those_of_others)
+{
+	/* There is one place for as many: page 0 is nobody's. */
+	const unsigned long half = FQ_PFNS / 2;
+	unsigned int cpu, i;
+
+	fq_begin(CPUS, 2, true);
+	for (cpu = 1; cpu < CPUS - 1; cpu++) {
+		sim_cpu = cpu;
+		for (i = 0; i < 500; i++)
+			pfn[i] = fq_map(1, 1);
+		while (i--)
+			fq_unmap(1, pfn[i], 1, 0);
+	}
+	ASSERT_LT(2 * IOMMU_FQ_ALLOC_STEPS * IOMMU_FQ_STEP, waiting());
+	sim_cpu = CPUS - 1;
+	ASSERT_EQ(half, fq_map(0, half));
+	fq_unmap(0, half, half, 0);
+	sim_cpu = 0;
+	EXPECT_EQ(half, fq_map(0, half));
+	EXPECT_EQ(0, fq_map(0, half));
+	fq_unmap(0, half, half, 0);
+	fq_end();
+}
+
 /* Flushes do not grow with the number of domains. */
 static unsigned long flushes_of(unsigned int domains, bool unit)
 {

@@ -212,11 +212,11 @@ void fq_set_extra(unsigned int i, bool extra)
 	}
 }
 
-static void flush_parked(struct iova_domain *iovad)
+static bool flush_parked(struct iova_domain *iovad)
 {
 	struct fq_domain *d = container_of(iovad, struct fq_domain, iovad);
 
-	iommu_fq_reclaim(&d->client);
+	return iommu_fq_reclaim(&d->client);
 }
 
 void fq_domain_begin(unsigned int i, struct iommu_fq *fq)

@@ -37,11 +37,11 @@ static void flush_domain(struct iommu_domain *domain)
 	ncpu_qi_flush();
 }
 
-static void flush_parked(struct iova_domain *iovad)
+static bool flush_parked(struct iova_domain *iovad)
 {
 	struct dma_domain *d = container_of(iovad, struct dma_domain, iovad);
 
-	iommu_fq_reclaim(&d->client);
+	return iommu_fq_reclaim(&d->client);
 }
 
 static void begin(unsigned int nr, size_t range, bool strict)

@@ -135,7 +135,7 @@ static void op_queue(u8 arg)
 		ops.queue[ops.queued++] = forget(arg);
 }
 
-static void flush_parked(struct iova_domain *iovad)
+static bool flush_parked(struct iova_domain *iovad)
 {
 	sim_check(!sim_irqs_disabled(), "asked with interrupts off");
 	while (ops.queued) {
@@ -143,6 +143,7 @@ static void flush_parked(struct iova_domain *iovad)
 		map_free(iovad, ops.queue[ops.queued].pfn,
 			 ops.queue[ops.queued].pages);
 	}
+	return false;
 }
 
 static void op_hotplug(unsigned int cpu)

@@ -13,6 +13,7 @@ FIXTURE(reclaim) {
 };
 
 static unsigned int flushes;
+static bool more;
 static unsigned long queued;
 
 /* Park ranges of 2 pages on CPUs 0 to 2 and in the depot; fill all the rest. */
@@ -24,6 +25,7 @@ FIXTURE_SETUP(reclaim)
 	world_begin(4);
 	domain_begin_cached(iovad, 1);
 	flushes = 0;
+	more = false;
 	queued = 0;
 	for (i = 0; i < NR; i++) {
 		sim_cpu = i % 3;
@@ -72,7 +74,7 @@ static void fill(struct iova_domain *iovad)
 		;
 }
 
-static void flush_parked(struct iova_domain *iovad)
+static bool flush_parked(struct iova_domain *iovad)
 {
 	sim_check(!sim_irqs_disabled(), "interrupts are off");
 	sim_check(!sim_lock_held(&iovad->iova_rbtree_lock), "tree lock held");
@@ -80,6 +82,7 @@ static void flush_parked(struct iova_domain *iovad)
 	if (queued)
 		free_iova(iovad, queued);
 	queued = 0;
+	return more;
 }
 
 TEST_F(reclaim, only_if_asked_for)
@@ -145,6 +148,20 @@ TEST_F(reclaim, then_the_owners_queue)
 	EXPECT_EQ(0, queued);
 	EXPECT_EQ(cpu1, cpu_parked(iovad, 1));
 	EXPECT_EQ(cpu2, cpu_parked(iovad, 2));
+}
+
+/* An owner that does a part at a time is asked until it has no more, or for long. */
+TEST_F(reclaim, the_owners_queue_in_parts)
+{
+	struct iova_domain *iovad = &self->iovad;
+
+	iovad->flush_parked = flush_parked;
+	more = true;
+	EXPECT_EQ(0, alloc_iova_fast(iovad, 1UL << 19, TOP_PFN, true));
+	EXPECT_EQ(nr_cpu_ids, flushes);
+	more = false;
+	EXPECT_EQ(0, alloc_iova_fast(iovad, 1UL << 19, TOP_PFN, true));
+	EXPECT_EQ(nr_cpu_ids + 1, flushes);
 }
 
 TEST_F(reclaim, then_the_other_cpus_one_by_one)

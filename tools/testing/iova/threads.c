@@ -100,11 +100,12 @@ static void *task(void *seed)
 }
 
 /* As a driver's queue that has something for us now and then. */
-static void flush_parked(struct iova_domain *iovad)
+static bool flush_parked(struct iova_domain *iovad)
 {
 	sim_check(!sim_irqs_disabled(), "asked with interrupts off");
 	__atomic_fetch_add(&race.flushed, 1, __ATOMIC_RELAXED);
 	race_free(swap_on_board((struct range) {}));
+	return false;
 }
 
 static void *administrator(void *unused)
