@@ -325,6 +325,44 @@ static void tree_search_visits_when_full(struct kunit *test)
 	kvfree(one);
 }
 
+/*
+ * Case 3: limits anywhere among the ranges, and gaps of two pages scattered
+ * between those of one. Each answer is the oracle's, and each search short.
+ */
+static void tree_search_visits_at_any_limit(struct kunit *test)
+{
+	struct iova_domain *iovad = iovad_of(test);
+	struct iova_request req = { .size = 2 };
+	unsigned int n = 4000, i, round;
+	unsigned long pfn = 0;
+	struct iova *iova, **one;
+	struct rnd_state rnd;
+	bool fits;
+
+	one = fragment(test, n);
+	prandom_seed_state(&rnd, 33);
+	for (i = 1; i < n; i += 2 * (1 + random_below(&rnd, n / 8)))
+		__free_iova(iovad, one[i]);
+	iovad->stats.visited_max = 0;
+
+	for (round = 0; round < 1000 && test->status == KUNIT_SUCCESS; round++) {
+		req.limit = LIMIT_32BIT - random_below(&rnd, n);
+		req.aligned = round % 2;
+		spin_lock_irq(&iovad->iova_rbtree_lock);
+		fits = iova_tree_oracle(iovad, &req, &pfn);
+		spin_unlock_irq(&iovad->iova_rbtree_lock);
+		iova = alloc_iova(iovad, 2, req.limit, req.aligned);
+		KUNIT_EXPECT_EQ(test, fits, !!iova);
+		KUNIT_EXPECT_TRUE(test, !iova || iova->pfn_lo == pfn);
+		if (iova)
+			__free_iova(iovad, iova);
+	}
+	KUNIT_EXPECT_LE(test, iovad->stats.visited_max, IOVA_TREE_VISITS(n));
+	kunit_info(test, "worst search: %lu nodes of %u\n",
+		   iovad->stats.visited_max, n / 2);
+	kvfree(one);
+}
+
 /* The @nth permutation of @nr numbers. */
 static void permutation(unsigned int nth, unsigned int *of, unsigned int nr)
 {
@@ -918,6 +956,7 @@ static struct kunit_case iova_cases[] = {
 	KUNIT_CASE_PARAM(tree_property, seed_gen_params),
 	KUNIT_CASE(tree_search_visits),
 	KUNIT_CASE(tree_search_visits_when_full),
+	KUNIT_CASE(tree_search_visits_at_any_limit),
 	KUNIT_CASE(tree_4g_line),
 	KUNIT_CASE(teardown),
 	KUNIT_CASE(steady_same_cpu),
