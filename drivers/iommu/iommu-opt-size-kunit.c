@@ -53,6 +53,7 @@ static const struct opt_size_case cases[] = {
 	{ "4096\n\n", KEPT },
 	{ "128\nK", KEPT },
 	{ "128 K", KEPT },
+	{ "+128K", KEPT },
 	{ "128KB", KEPT },
 	{ "128KK", KEPT },
 	{ "128KiB", KEPT },

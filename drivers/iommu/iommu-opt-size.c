@@ -87,8 +87,8 @@ int iommu_opt_size_parse(const char *buf, size_t *bytes)
 	if (shift)
 		len--;
 	strscpy(digits, buf, len + 1);
-	/* kstrtoull() would let a newline pass, which is no end of a number. */
-	if (!len || !isxdigit(digits[len - 1]))
+	/* kstrtoull() would let a sign and a newline pass, which are no number. */
+	if (!len || !isdigit(digits[0]) || !isxdigit(digits[len - 1]))
 		return -EINVAL;
 	if (kstrtoull(digits, 0, &value))
 		return -EINVAL;
