@@ -17,8 +17,9 @@
 # environment all.
 #
 # A boot that fails is tried once more, as emulation has races of its own: the first
-# try is printed as comments, so that it is seen and not counted, and its log is
-# kept.  RETRY=0 does without.
+# try is printed as comments, its log is kept, and the result says "tried twice".
+# What a kernel complains of is no matter of emulation, and fails at once.  RETRY=0
+# does without.
 #
 # ONLY=kunit, or ONLY="guest:devices.sh iommu:some-test.sh", runs only that.
 set -euo pipefail
@@ -39,21 +40,21 @@ ktap()
 	sed -u 's/\r$//; s/^/    /'
 }
 
-# report NAME STATUS: the result line of a boot.
+# report NAME STATUS [REMARK]: the result line of a boot.
 report()
 {
 	local why
 
 	N=$((N + 1))
 	case $2 in
-	0)	echo "ok $N $1"; return ;;
+	0)	echo "ok $N $1${3-}"; return ;;
 	"$E_BOOT") why="the guest did not boot" ;;
 	"$E_SPLAT") why="the kernel complained" ;;
 	"$E_TIMEOUT") why="time-out" ;;
 	*)	why="exit status $2" ;;
 	esac
 	FAILED=$((FAILED + 1))
-	echo "not ok $N $1: $why"
+	echo "not ok $N $1: $why${3-}"
 }
 
 # try NAME COMMAND: in a guest of KERNEL and FLAVOUR.
@@ -67,21 +68,23 @@ try()
 # boot NAME COMMAND: what a try prints, and its result.
 boot()
 {
-	local name=$1 out=$LOGS/guest-tests.out rc=0
+	local name=$1 out=$LOGS/guest-tests.out rc=0 remark=
 
 	mkdir -p "$LOGS"
 	try "$@" >"$out" || rc=$?
-	if [[ $RETRY != 0 ]] && { [[ $rc -ne 0 ]] || grep -q '^ *not ok' "$out"; }
+	if [[ $RETRY != 0 && $rc -ne $E_SPLAT ]] &&
+		{ [[ $rc -ne 0 ]] || grep -q '^ *not ok' "$out"; }
 	then
 		sed 's/^/# first try: /' "$out"
 		echo "# $KERNEL/$FLAVOUR $name: failed ($rc), trying again"
 		rm -rf "$LOGS/test-$KERNEL-$FLAVOUR-$name-first"
 		mv "$LOGS/test-$KERNEL-$FLAVOUR-$name"{,-first}
 		rc=0
+		remark=" # tried twice"
 		try "$@" >"$out" || rc=$?
 	fi
 	cat "$out"
-	report "$KERNEL/$FLAVOUR $name" "$rc"
+	report "$KERNEL/$FLAVOUR $name" "$rc" "$remark"
 }
 
 # suites: the names in configs/kunit; only the series has them.

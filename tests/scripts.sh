@@ -393,8 +393,9 @@ test_a_guest_that_fails_is_tried_once_more()
 	fake_guest 0 not_ok ok
 	ONLY=kunit scripts/guest-tests.sh series/vm 2>/dev/null >out
 	grep -q '^# first try: .*not ok 1 suite' out
+	grep -qx 'ok 1 series/vm kunit # tried twice' out
 	equal "$($count out)" '1 0 0' 'passed, failed, skipped'
-	fake_guest 13 not_ok not_ok ok
+	fake_guest 1 not_ok not_ok ok
 	ONLY=kunit scripts/guest-tests.sh series/vm 2>/dev/null >out &&
 		fail 'two that fail pass'
 	equal "$($count out | head -n 1)" '0 1 0' 'of two that fail'
@@ -402,6 +403,16 @@ test_a_guest_that_fails_is_tried_once_more()
 	fake_guest 0 not_ok ok
 	RETRY=0 ONLY=kunit scripts/guest-tests.sh series/vm 2>/dev/null >out
 	equal "$($count out | head -n 1)" '0 1 0' 'without another try'
+}
+
+test_a_guest_whose_kernel_complains_is_not_tried_again()
+{
+	workbench .
+	fake_guest 13 not_ok ok
+	ONLY=kunit scripts/guest-tests.sh series/vm 2>/dev/null >out &&
+		fail 'a complaint passes'
+	equal "$(wc -l <runs)" 1 runs
+	grep -q 'the kernel complained' out
 }
 
 test_count_of_dying_suites()
