@@ -34,6 +34,8 @@ seed()
 	if [[ ! -d $OUT && -f $B/base-vm/.done ]]; then
 		git -C "$SRC" diff --name-only --no-renames base | copy_objects \
 			"$B/base-vm" "$B/linux-base" "$OUT" "$SRC"
+		# what is copied has new times, and the checkout is to keep them
+		git -C "$SRC" update-index -q --refresh || :
 	fi
 }
 
