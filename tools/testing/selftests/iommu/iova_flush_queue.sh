@@ -67,6 +67,41 @@ test_a_load_leaves_nothing_behind()
 	equal "$(counter "$GROUP" ranges_queued)" 0 "queued ranges"
 }
 
+# traced FUNCTION: how many events of the queue, and the sum of their ranges.
+traced()
+{
+	awk -v event=" $1: queue=$(fq "$GROUP" queue) " 'index($0, event) {
+		n++
+		if (match($0, / ranges=[0-9]+/))
+			ranges += substr($0, RSTART + 8, RLENGTH - 8)
+	} END { print n + 0, ranges + 0 }' "$WORK/trace"
+}
+
+# In the trace, each flush that starts ends, and what is queued comes back.
+test_trace_events()
+{
+	local events=$TRACING/events/iommu_fq added ranges _
+
+	lazy 0
+	[[ -d $events ]] || skip "no trace events of iommu_fq"
+	retry at_rest "$GROUP"
+	: >"$TRACING/trace"
+	echo 1 >"$events/enable"
+	read_disk "$(disk_of "$NVME")" --number_ios=500
+	retry at_rest "$GROUP"
+	echo 0 >"$events/enable"
+	cat "$TRACING/trace" >"$WORK/trace"
+	read -r added _ < <(traced iommu_fq_add)
+	read -r _ ranges < <(traced iommu_fq_reclaim)
+	echo "$added ranges queued, $ranges reclaimed"
+	at_most 1000 "$added" "ranges queued, at least"
+	# Some other device may just have queued a few.
+	at_most "$ranges" "$added" "ranges reclaimed"
+	at_most $((added - 16)) "$ranges" "ranges reclaimed, at least"
+	equal "$(traced iommu_fq_flush_start)" \
+		"$(traced iommu_fq_flush_done)" "flushes that start and end"
+}
+
 # While only one domain has something queued, that one is flushed.
 test_one_domain_is_flushed_by_itself()
 {

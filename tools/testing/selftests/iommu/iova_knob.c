@@ -3,6 +3,8 @@
  * The ABI of /sys/kernel/iommu_groups/<grp_id>/max_opt_dma_size: what reads and
  * writes of it do, in every group that there is. Values are put back. Nothing
  * here depends on what the groups' devices are doing.
+ *
+ * debug: always
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # max_opt_dma_size and what happens to a group: its value outlives the default
 # domain, waits where there is none, and reaches the drivers that ask for it.
+# debug: always
 set -euo pipefail
 # shellcheck source=iova_lib.sh
 . "$(dirname "$(readlink -f "$0")")/iova_lib.sh"

@@ -3,6 +3,7 @@
 # Rounds of unbind, type, max_opt_dma_size, bind and short I/O, with caches that
 # are empty, half full and full: each round makes and destroys a domain. Nothing
 # may be left behind. IOVA_TEST_ROUNDS sets how many.
+# debug: always
 set -euo pipefail
 # shellcheck source=iova_lib.sh
 . "$(dirname "$(readlink -f "$0")")/iova_lib.sh"

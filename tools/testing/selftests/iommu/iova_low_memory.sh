@@ -84,6 +84,7 @@ test_32bit_device_beside_a_busy_64bit_one()
 	reader=$!
 	for pages in 1 32 256 1024; do
 		map_benchmark "$TESTDEV" 32 "$pages" 2
+		kill -0 "$reader" || fail "the reader has ended: $(<"$WORK/fio.log")"
 	done
 	kill -INT "$reader"
 	wait "$reader" || :
