@@ -66,6 +66,50 @@ TEST_F(steady, tree_lock_is_not_taken)
 	EXPECT_EQ(0, sim_memory.calls - calls);
 }
 
+/* One size at a time, from CPU 0; freed there or on CPU 1, 64 in flight. */
+static unsigned long locks_of(unsigned long pages, unsigned int to)
+{
+	static unsigned long pfn[64];
+	struct iova_domain iovad;
+	unsigned long locks = 0;
+	unsigned int round, i;
+
+	world_begin(2);
+	domain_begin_cached(&iovad, 1);
+	sim_check(!iova_domain_set_cached_range(&iovad, SZ_1M), "no knob");
+	for (round = 0; round < 700; round++) {
+		if (round == 200)
+			locks = iovad.stats.locks;
+		sim_cpu = 0;
+		for (i = 0; i < ARRAY_SIZE(pfn); i++)
+			pfn[i] = alloc_iova_fast(&iovad, pages, WORKLOAD_LIMIT, true);
+		sim_cpu = to;
+		while (i--)
+			free_iova_fast(&iovad, pfn[i], pages);
+		sim_advance(1);
+	}
+	locks = iovad.stats.locks - locks;
+	domain_end(&iovad);
+	world_end();
+	return locks;
+}
+
+/* Each class, by its own size and by sizes that are rounded up to it. */
+TEST(any_cached_size_leaves_the_tree_alone)
+{
+	static const unsigned long sizes[] = {
+		1, 2, 3, 4, 5, 8, 9, 16, 17, 31, 32, 64, 100, 128, 192, 200, 256,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		EXPECT_EQ(0, locks_of(sizes[i], 0))
+			TH_LOG("%lu pages, same CPU", sizes[i]);
+		EXPECT_EQ(0, locks_of(sizes[i], 1))
+			TH_LOG("%lu pages, freed on another", sizes[i]);
+	}
+}
+
 /*
  * Case 2, with a flush queue: where demand is random, the most that is in use at
  * once grows now and then. That takes ranges from the tree; nothing else does,
