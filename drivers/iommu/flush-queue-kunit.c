@@ -5,6 +5,7 @@
  * events that hardly ever come about are for tools/testing/iova.
  */
 #include <kunit/test.h>
+#include <linux/bottom_half.h>
 #include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -40,11 +41,13 @@ struct test_domain {
  * @fq: the queue
  * @domain: the domains
  * @flushes: flushes of the scope
+ * @during: called in the middle of each
  */
 struct test_unit {
 	struct iommu_fq		*fq;
 	struct test_domain	domain[DOMAINS];
 	atomic_t		flushes;
+	void			(*during)(struct test_unit *unit);
 };
 
 static void flush_domain(struct iommu_domain *domain)
@@ -59,6 +62,8 @@ static void flush_scope(void *scope)
 	atomic_inc(&unit->flushes);
 	/* So that others come to want one meanwhile. */
 	udelay(9);
+	if (unit->during)
+		unit->during(unit);
 }
 
 static const struct iommu_domain_ops test_ops = {
@@ -188,12 +193,44 @@ static void an_allocation_takes_back_what_waits(struct kunit *test)
 
 	for (i = 0; i < 3; i++)
 		KUNIT_ASSERT_TRUE(test, map_unmap(d, TOP_PFN / 4, true));
-	local_irq_save(flags);
-	pfn = alloc_iova_fast(&d->iovad, TOP_PFN / 2 + 1, TOP_PFN, true);
-	local_irq_restore(flags);
+	/* More than once only if the timer is at a flush just then. */
+	for (i = 0, pfn = 0; i < 3 && !pfn; i++) {
+		local_irq_save(flags);
+		pfn = alloc_iova_fast(&d->iovad, TOP_PFN / 2 + 1, TOP_PFN, true);
+		local_irq_restore(flags);
+	}
 	KUNIT_ASSERT_NE(test, pfn, 0);
 	unmap(d, pfn, TOP_PFN / 2 + 1, false);
 	expect_rest(test);
+}
+
+/* A flush is under way, and whoever comes here must not wait for it. */
+static void reclaim_without_waiting(struct test_unit *unit)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	iommu_fq_reclaim(&unit->domain[0].client);
+	local_irq_restore(flags);
+	local_bh_disable();
+	iommu_fq_reclaim(&unit->domain[0].client);
+	local_bh_enable();
+	unit->during = NULL;
+}
+
+static void who_may_hold_locks_waits_for_no_flush(struct kunit *test)
+{
+	struct test_unit *unit = test->priv;
+
+	unit->during = reclaim_without_waiting;
+	/* So that the timer does not come first. */
+	local_bh_disable();
+	map_unmap(&unit->domain[0], 1, false);
+	map_unmap(&unit->domain[1], 1, false);
+	iommu_fq_reclaim(&unit->domain[0].client);
+	local_bh_enable();
+	expect_rest(test);
+	KUNIT_EXPECT_NULL(test, unit->during);
 }
 
 /**
@@ -307,6 +344,7 @@ static struct kunit_case fq_cases[] = {
 	KUNIT_CASE(rings_wrap),
 	KUNIT_CASE(extra_domains_are_flushed_as_well),
 	KUNIT_CASE(an_allocation_takes_back_what_waits),
+	KUNIT_CASE(who_may_hold_locks_waits_for_no_flush),
 	KUNIT_CASE_SLOW(all_cpus_and_a_domain_that_goes),
 	{}
 };

@@ -92,6 +92,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
@@ -839,17 +840,26 @@ bool iommu_fq_add(struct iommu_fq_client *client, unsigned long pfn,
 }
 
 /*
- * Flush, or have somebody flush what has been queued so far. Only a task waits
- * for another CPU's flush, and not for more than two: an interrupt may have hit
- * the one that it would wait for.
+ * May the caller wait for a flush of another CPU? Not in an interrupt, which may
+ * have hit that flush. Not with interrupts or softirqs off either: the caller may
+ * hold a lock for which an interrupt spins that has hit that flush.
+ */
+static bool may_wait(void)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) && !in_interrupt() &&
+	       !irqs_disabled();
+}
+
+/*
+ * Flush, or have somebody flush what has been queued so far: who may wait does so
+ * for no more than two flushes.
  */
 static void fq_flush_or_wait(struct iommu_fq *fq, enum iommu_fq_reason reason)
 {
 	u64 before = atomic64_read(&fq->started);
 
 	while (!fq_flush(fq, reason)) {
-		if (!in_task() || IS_ENABLED(CONFIG_PREEMPT_RT) ||
-		    last_finished(fq) > before)
+		if (!may_wait() || last_finished(fq) > before)
 			return;
 		cpu_relax();
 	}

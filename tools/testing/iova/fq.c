@@ -417,6 +417,36 @@ TEST_F(fq, an_allocation_that_interrupts_a_flush_returns)
 	EXPECT_EQ(NULL, fq_unit.during);
 }
 
+/*
+ * Nor for the flush of another CPU, if an interrupt that has hit that one may wait
+ * for a lock of this one.
+ */
+static void allocate_with_interrupts_off(void)
+{
+	unsigned int cpu = sim_cpu, off = sim_preempt_off;
+	bool interrupt = sim_in_interrupt;
+	unsigned long flags;
+
+	fq_unit.during = NULL;
+	sim_preempt_off = 0;
+	sim_in_interrupt = false;
+	sim_cpu = 1;
+	local_irq_save(flags);
+	sim_check(!fq_map(0, FQ_PFNS / 2 + 1), "it is free already");
+	local_irq_restore(flags);
+	sim_cpu = cpu;
+	sim_preempt_off = off;
+	sim_in_interrupt = interrupt;
+}
+
+TEST_F(fq, an_allocation_with_interrupts_off_waits_for_no_flush)
+{
+	map_unmap(0, 1, 0);
+	fq_unit.during = allocate_with_interrupts_off;
+	sim_advance(IOMMU_FQ_TIMEOUT);
+	EXPECT_EQ(NULL, fq_unit.during);
+}
+
 TEST_F(fq, what_an_allocation_takes_back_is_bounded)
 {
 	unsigned int cpu, i;

@@ -11,5 +11,6 @@ extern _Thread_local bool sim_in_interrupt;
 #define preempt_disable()	((void)sim_preempt_off++)
 #define preempt_enable()	((void)sim_preempt_off--)
 #define in_task()		(!sim_in_interrupt)
+#define in_interrupt()		(sim_in_interrupt)
 
 #endif
