@@ -155,6 +155,7 @@ static_assert(sizeof(struct iommu_fq_block) <= PAGE_SIZE);
  * @oldest: entry @head; NULL where the head is at the begin of a block
  * @next: place of entry @tail; NULL where the tail is at the begin of a block
  * @high: high-water mark, in entries
+ * @high_pages: the same in pages
  * @blocks: number of @block, a power of two
  * @spare: a block for the tail, or NULL
  * @block: entry i stands in block i / IOMMU_FQ_BLOCK modulo @blocks. Only the
@@ -166,6 +167,7 @@ struct iommu_fq_ring {
 	unsigned int		tail;
 	unsigned int		fresh;
 	unsigned int		high;
+	unsigned long		high_pages;
 	unsigned long		pages;
 	unsigned long		fresh_pages;
 	u64			epoch;
@@ -198,7 +200,7 @@ static unsigned int ring_level(struct iommu_fq_ring *ring)
 static bool ring_asks(struct iommu_fq_ring *ring)
 {
 	return ring->tail - ring->fresh >= ring->high ||
-	       ring->fresh_pages >= IOMMU_FQ_PAGES;
+	       ring->fresh_pages >= ring->high_pages;
 }
 
 /*
@@ -209,15 +211,17 @@ static unsigned int ring_pace(struct iommu_fq_ring *ring)
 {
 	unsigned int level = ring_level(ring);
 
-	if (level > ring->high || ring->pages > IOMMU_FQ_PAGES)
+	if (level > ring->high || ring->pages > ring->high_pages)
 		return IOMMU_FQ_STEP;
-	if (level < ring->high / 4 && ring->pages < IOMMU_FQ_PAGES / 4)
+	if (level < ring->high / 4 && ring->pages < ring->high_pages / 4)
 		return IOMMU_FQ_STEP;
 	return 1;
 }
 
-static struct iommu_fq_ring *ring_alloc(unsigned int blocks)
+/* Where flushes should be few, much address space is no reason for one. */
+static struct iommu_fq_ring *ring_alloc(bool shared)
 {
+	unsigned int blocks = shared ? IOMMU_FQ_BLOCKS_SHARED : IOMMU_FQ_BLOCKS;
 	struct iommu_fq_ring *ring;
 
 	ring = kzalloc(struct_size(ring, block, blocks),
@@ -229,6 +233,7 @@ static struct iommu_fq_ring *ring_alloc(unsigned int blocks)
 	ring->blocks = blocks;
 	/* Three quarters. */
 	ring->high = blocks * (IOMMU_FQ_BLOCK / 4 * 3);
+	ring->high_pages = shared ? ULONG_MAX : IOMMU_FQ_PAGES;
 	return ring;
 }
 
@@ -330,8 +335,7 @@ static struct iommu_fq_ring *this_ring(struct iommu_fq *fq)
 	if (likely(ring))
 		return ring;
 
-	ring = ring_alloc(fq->shared ? IOMMU_FQ_BLOCKS_SHARED :
-				       IOMMU_FQ_BLOCKS);
+	ring = ring_alloc(fq->shared);
 	if (!ring)
 		return NULL;
 

@@ -22,7 +22,7 @@
 /* Blocks of a CPU's ring, and of a ring that all CPUs share; powers of two. */
 #define IOMMU_FQ_BLOCKS		32
 #define IOMMU_FQ_BLOCKS_SHARED	512
-/* Pages that no flush covers at which a ring asks for one, however few entries. */
+/* Pages that no flush covers at which a CPU's ring asks for one, however few entries. */
 #define IOMMU_FQ_PAGES		(128 * 1024UL)
 /* Longest wait of an entry for its flush to start, in milliseconds. */
 #define IOMMU_FQ_TIMEOUT	10

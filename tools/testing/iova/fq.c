@@ -568,13 +568,14 @@ TEST(one_ring_for_all_cpus)
 	ASSERT_NE(NULL, fq);
 	fq_unit.nr = 1;
 	fq_domain_begin(0, fq);
+	/* Much address space, too. */
 	for (i = 0; i < MAX_LIVE; i++) {
 		sim_cpu = i % 4;
-		live[i] = fq_map(0, 1);
+		live[i] = fq_map(0, 100);
 	}
 	for (i = 0; i < MAX_LIVE; i++) {
 		sim_cpu = i % 4;
-		fq_unmap(0, live[i], 1, 0);
+		fq_unmap(0, live[i], 100, 0);
 	}
 	sim_advance(100);
 	EXPECT_EQ(0, fq_flushes(fq));
