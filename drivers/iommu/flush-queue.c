@@ -468,22 +468,34 @@ static u64 last_finished(struct iommu_fq *fq)
 }
 
 /*
- * Reclaim up to @max entries that flushes up to @number cover, and return how
- * many. @number has finished.
+ * What an entry costs to reclaim, in entries: its page-table pages count, of which
+ * it has one for each so many pages, and hardly more.
+ */
+static unsigned int reclaim_cost(struct iommu_fq_entry *entry)
+{
+	if (likely(list_empty(&entry->freelist)))
+		return 1;
+	return 1 + min(entry->pages / 512, (unsigned long)IOMMU_FQ_STEP);
+}
+
+/*
+ * Reclaim entries that flushes up to @number cover until they have cost @max, and
+ * return the cost: less than @max only if there are no more. @number has finished.
  */
 static unsigned int ring_reclaim(struct iommu_fq *fq,
 				 struct iommu_fq_ring *ring, u64 number,
 				 unsigned int max)
 {
 	struct iommu_fq_entry *entry;
-	unsigned int nr;
+	unsigned int nr, cost = 0;
 
 	lockdep_assert_held(&ring->lock);
 
-	for (nr = 0; nr < max && ring_level(ring); nr++) {
+	for (nr = 0; cost < max && ring_level(ring); nr++) {
 		entry = ring_oldest(ring);
 		if (entry->epoch >= number)
 			break;
+		cost += reclaim_cost(entry);
 		if (unlikely(!list_empty(&entry->freelist)))
 			iommu_put_pages_list(&entry->freelist);
 		free_iova_fast(entry->client->iovad, entry->pfn, entry->pages);
@@ -491,7 +503,7 @@ static unsigned int ring_reclaim(struct iommu_fq *fq,
 	}
 	if (nr)
 		trace_iommu_fq_reclaim(fq->id, nr, number);
-	return nr;
+	return cost;
 }
 
 /* Take up to @steps steps in a ring; returns how many of them were left. */
@@ -499,14 +511,14 @@ static unsigned int ring_reclaim_steps(struct iommu_fq *fq,
 				       struct iommu_fq_ring *ring, u64 number,
 				       unsigned int steps)
 {
+	unsigned int cost;
 	unsigned long flags;
-	unsigned int nr;
 
 	while (steps) {
 		spin_lock_irqsave(&ring->lock, flags);
-		nr = ring_reclaim(fq, ring, number, IOMMU_FQ_STEP);
+		cost = ring_reclaim(fq, ring, number, IOMMU_FQ_STEP);
 		spin_unlock_irqrestore(&ring->lock, flags);
-		if (nr < IOMMU_FQ_STEP)
+		if (cost < IOMMU_FQ_STEP)
 			break;
 		steps--;
 	}

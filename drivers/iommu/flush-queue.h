@@ -27,7 +27,7 @@
 /* Longest wait of an entry for its flush to start, in milliseconds. */
 #define IOMMU_FQ_TIMEOUT	10
 #define IOMMU_FQ_TIMEOUT_SHARED	1000
-/* Entries reclaimed under one hold of a ring's lock. */
+/* Entries, and page-table pages, reclaimed under one hold of a ring's lock. */
 #define IOMMU_FQ_STEP		16
 /* Steps that the timer takes in softirq, all in the ring of its own CPU. */
 #define IOMMU_FQ_TIMER_STEPS	1

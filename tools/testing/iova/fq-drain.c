@@ -102,6 +102,36 @@ TEST(case_2_leftovers_come_back_in_bounded_steps)
 	fq_end();
 }
 
+/* Large ranges bring page-table pages along, which are freed in bounded steps, too. */
+static long tables_max, tables_before;
+
+static void watch_tables(bool off)
+{
+	if (off)
+		tables_before = fq_unit.pages;
+	else
+		tables_max = max(tables_max, tables_before - fq_unit.pages);
+}
+
+TEST(case_2_page_tables_come_back_in_bounded_steps)
+{
+	unsigned int i;
+
+	fq_begin(CPUS, 1, true);
+	for (i = 0; i < 24; i++)
+		pfn[i] = fq_map(0, 10 * 512);
+	for (i = 0; i < 24; i++)
+		fq_unmap(0, pfn[i], 10 * 512, 11);
+	sim_locks.irqs_hook = watch_tables;
+	sim_advance(3 * IOMMU_FQ_TIMEOUT);
+	sim_locks.irqs_hook = NULL;
+	EXPECT_EQ(0, fq_unit.pages);
+	TH_LOG("at most %ld page-table pages with interrupts off", tables_max);
+	EXPECT_GE(2 * IOMMU_FQ_STEP, tables_max);
+	EXPECT_LT(0, tables_max);
+	fq_end();
+}
+
 static unsigned long tree_locks(void)
 {
 	unsigned long sum = 0;
