@@ -80,8 +80,9 @@
  * F7  Page-table pages are freed with their entry, not before.
  *
  * Isolation window: an unmapped range can be reached for at most the time-out,
- * rounded up to a jiffy, plus one flush. Where the timer meets a flush under way
- * it looks again every jiffy, until that has ended or its own covers the range.
+ * rounded up to a jiffy, plus the flush that covers it. Where the timer meets a
+ * flush that began too early, add what is left of that one and a jiffy: the timer
+ * looks again every jiffy until it gets the bit.
  *
  * tools/testing/iova/flush-queue.pml is a model of this for spin, by the same
  * letters, which checks F2, F3, F5 and F6. It has no reordering: each two
