@@ -168,7 +168,7 @@ other_iommus()
 
 	[[ $FLAVOUR != debug || -n $ALL$ONLY ]] || return 0
 	[[ -z $ONLY || " $ONLY " = *" $test "* ]] || return 0
-	for iommu in amd virtio; do
+	for iommu in intel amd virtio; do
 		CPUS=1 IOMMU=$iommu IOMMU_OPTS='' run_selftests "vfio-$iommu" "$test"
 	done
 }
