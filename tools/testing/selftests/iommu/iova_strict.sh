@@ -157,13 +157,25 @@ send_until()
 	done
 }
 
+# with_device_tlbs: does the unit of GROUP know of them?
+with_device_tlbs()
+{
+	local dev unit
+
+	dev=$(find "$GROUPS_DIR/$GROUP/devices" -type l | head -n 1)
+	unit=$(cat "$dev/iommu/intel-iommu/ecap")
+	((16#$unit & 4))
+}
+
 # Case 25: its TLB is flushed by the other's unmaps until it is gone, and from when
 # it is there.
 test_ats_goes_on_and_off_beside_another()
 {
-	local sender before
+	local sender before event=$TRACING/events/intel_iommu/qi_submit
 
 	ats_pair
+	: >"$TRACING/trace"
+	echo 1 >"$event/enable"
 	before=$(cat "/sys/class/net/$NETDEV/statistics/tx_packets")
 	send_until "$WORK/enough" &
 	sender=$!
@@ -173,6 +185,11 @@ test_ats_goes_on_and_off_beside_another()
 	at_most $((before + 100)) \
 		"$(cat "/sys/class/net/$NETDEV/statistics/tx_packets")" \
 		"packets, at least"
+	echo 0 >"$event/enable"
+	if with_device_tlbs; then
+		grep -q 'dev_tlb_inv' "$TRACING/trace" ||
+			fail "no flush of a device TLB among the last"
+	fi
 }
 
 run_tests
