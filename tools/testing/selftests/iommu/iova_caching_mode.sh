@@ -6,6 +6,7 @@
 #
 # guest: IOMMU_OPTS=caching-mode=on
 # guest: IOMMU_OPTS=caching-mode=on,x-scalable-mode=on
+# debug: always
 set -euo pipefail
 # shellcheck source=iova_lib.sh
 . "$(dirname "$(readlink -f "$0")")/iova_lib.sh"

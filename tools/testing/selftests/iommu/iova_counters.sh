@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The counters in debugfs: they add up, they tell a cached size from one that is
 # not, and they can be read while groups and domains come and go.
+#
+# debug: always
 set -euo pipefail
 # shellcheck source=iova_lib.sh
 . "$(dirname "$(readlink -f "$0")")/iova_lib.sh"

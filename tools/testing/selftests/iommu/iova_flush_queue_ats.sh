@@ -4,6 +4,7 @@
 # their domain has something queued, and not for others.
 #
 # guest: IOMMU_OPTS=device-iotlb=on DEVS="ats-net net nvme nvme"
+# debug: always
 set -euo pipefail
 # shellcheck source=iova_lib.sh
 . "$(dirname "$(readlink -f "$0")")/iova_lib.sh"
